@@ -1,0 +1,8 @@
+"""Priors over coefficient paths; each can be used alone."""
+
+from driftglm.priors.base import PathPrior, PathStats, Penalty
+from driftglm.priors.exact import Exact
+from driftglm.priors.fixed import Fixed
+from driftglm.priors.variational import Variational
+
+__all__ = ["Exact", "Fixed", "PathPrior", "PathStats", "Penalty", "Variational"]

@@ -1,0 +1,114 @@
+"""What the paper's two priors share: the rate tau, and use without any model around them."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.exceptions import DataError
+from driftglm.priors.base import PathStats, Penalty, check_paths, group_stats
+
+RATE_LIMIT = 100.0
+"""Empirical Bayes looks for tau in [-100, 100]; often the likelihood has no maximum inside."""
+
+
+@dataclass(frozen=True)
+class AdaptivePrior:
+    """lambda ~ 1/lambda, alpha ~ exponential(rate) on (-C, 0], beta ~ Normal(0, (A/lambda)^-1)."""
+
+    rate: float | Literal["estimate"] = 1.0
+
+    def __post_init__(self) -> None:
+        if self.rate == "estimate":
+            return
+        if isinstance(self.rate, str) or not np.isfinite(self.rate):
+            raise DataError(
+                f"rate={self.rate!r} cannot be used; pass a finite number (1.0 in the paper's "
+                "forecasting task) or 'estimate'."
+            )
+
+    @property
+    def sparse(self) -> bool:
+        """The density is infinite at zero, so paths may become exactly zero."""
+        return True
+
+    @property
+    def tau(self) -> float:
+        """The rate as a number; 1.0 as long as it has not been estimated."""
+        return 1.0 if isinstance(self.rate, str) else float(self.rate)
+
+    @abstractmethod
+    def evaluate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Penalty:
+        """Log density and quadratic bound at nonzero paths (S > 0)."""
+
+    def with_estimated_rate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Self:
+        """The same prior with the rate that makes the given paths most likely.
+
+        Only nonzero paths count. The likelihood is not concave in tau, may have two maxima or
+        none, so a grid on [-100, 100] is refined around its best point; a result at +-100 means
+        that the limit was hit. At T = 1 the data say nothing and the rate stays as it is.
+        """
+        used = stats.take(stats.S > 0)
+        if n_timesteps == 1 or used.S.size == 0:
+            return dataclasses.replace(self, rate=self.tau)
+
+        def log_likelihood(tau: float) -> float:
+            prior = dataclasses.replace(self, rate=float(tau))
+            return float(prior.evaluate(used, n_timesteps, n_tied).log_density.sum())
+
+        return dataclasses.replace(self, rate=_maximise(log_likelihood))
+
+    def log_density(self, paths: FloatArray, groups: IntArray | None = None) -> FloatArray:
+        """Log density of every path (n_paths, n_timesteps), without the floor: +inf at zero.
+
+        `groups` gives a label per path; paths of one label share lambda and alpha, and one
+        value per label (in sorted order) is returned. With rate="estimate" the rate is first
+        fitted to these very paths.
+        """
+        return self._alone(paths, groups).log_density
+
+    def expectations(
+        self, paths: FloatArray, groups: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """E[1/lambda], E[alpha/lambda] and E[alpha] given every path (or group of paths)."""
+        penalty = self._alone(paths, groups)
+        return penalty.omega, penalty.omega_alpha, penalty.mean_alpha
+
+    def _alone(self, paths: FloatArray, groups: IntArray | None) -> Penalty:
+        paths = check_paths(paths)
+        n_timesteps = paths.shape[1]
+        stats, sizes = group_stats(paths, groups)
+        fields = {f.name: np.full(stats.S.size, np.nan) for f in dataclasses.fields(Penalty)}
+        for size in np.unique(sizes):
+            members = np.flatnonzero(sizes == size)
+            prior = self
+            if self.rate == "estimate":
+                prior = self.with_estimated_rate(stats.take(members), n_timesteps, int(size))
+            nonzero = members[stats.S[members] > 0]
+            penalty = prior.evaluate(stats.take(nonzero), n_timesteps, int(size))
+            for name, column in fields.items():
+                column[nonzero] = getattr(penalty, name)
+        zero = stats.S == 0
+        for name, limit in (("log_density", np.inf), ("omega", np.inf), ("omega_alpha", -np.inf)):
+            fields[name][zero] = limit
+        return Penalty(**fields)
+
+
+def _maximise(function: Callable[[float], float]) -> float:
+    """The best point of a grid dense around 0, refined between its neighbours."""
+    grid = np.sinh(np.linspace(-np.arcsinh(RATE_LIMIT), np.arcsinh(RATE_LIMIT), 33))
+    grid[0], grid[-1] = -RATE_LIMIT, RATE_LIMIT
+    values = np.array([function(tau) for tau in grid])
+    best = int(np.argmax(values))
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+    found = minimize_scalar(
+        lambda tau: -function(tau), bounds=(low, high), method="bounded", options={"xatol": 1e-6}
+    )
+    return float(found.x) if -found.fun > values[best] else float(grid[best])

@@ -1,0 +1,135 @@
+"""What a prior over coefficient paths offers, and what a solver may ask of it.
+
+Both boundaries of the chain need three numbers per path (or per group of tied paths):
+
+    S = sum_t beta_t^2,   R = sum_t beta_t beta_{t+1},   E = beta_1^2 + beta_T^2.
+
+A prior maps them to its log density and to the quadratic that touches it from below,
+
+    log m(beta) >= const - (omega S + 2 omega_alpha R + omega_end E) / 2,
+
+that is, to a tridiagonal precision matrix: omega on the diagonal, omega_alpha beside it,
+omega_end added at the two corners. Solvers need nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.exceptions import DataError
+
+Boundary = Literal["pinned", "stationary"]
+
+
+def check_boundary(boundary: str) -> None:
+    """Raise a DataError unless the name of the boundary is known."""
+    if boundary not in {"pinned", "stationary"}:
+        raise DataError(
+            f"boundary={boundary!r} is not known; choose 'pinned' (the paper's) or 'stationary'."
+        )
+
+
+@dataclass(frozen=True)
+class PathStats:
+    """S, R and E of every path (or group of tied paths), each of shape (n_groups,)."""
+
+    S: FloatArray
+    R: FloatArray
+    E: FloatArray
+
+    @classmethod
+    def of(cls, paths: FloatArray) -> PathStats:
+        """Statistics of paths (n_paths, n_timesteps). At T = 1 both ends are the one step."""
+        return cls(
+            S=np.einsum("it,it->i", paths, paths),
+            R=np.einsum("it,it->i", paths[:, :-1], paths[:, 1:]),
+            E=paths[:, 0] ** 2 + paths[:, -1] ** 2,
+        )
+
+    def summed(self, groups: IntArray) -> PathStats:
+        """Sum over the members of each group; labels must be 0..n_groups-1."""
+        n = int(groups.max()) + 1
+        return PathStats(*(np.bincount(groups, part, n) for part in (self.S, self.R, self.E)))
+
+    def floored(self, floor: FloatArray) -> PathStats:
+        """S + floor: the density of the floored prior, finite at an exact zero."""
+        return PathStats(self.S + floor, self.R, self.E)
+
+    def take(self, keep: BoolArray | IntArray) -> PathStats:
+        """The same for some of the paths."""
+        return PathStats(self.S[keep], self.R[keep], self.E[keep])
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """A prior evaluated at given paths; every field has shape (n_groups,).
+
+    `mean_alpha` and `mean_rho` are posterior means of the chain's two equivalent
+    autocorrelation parameters, alpha = -rho / (1 + rho^2).
+    """
+
+    log_density: FloatArray
+    omega: FloatArray
+    omega_alpha: FloatArray
+    omega_end: FloatArray
+    mean_alpha: FloatArray
+    mean_rho: FloatArray
+
+
+@runtime_checkable
+class PathPrior(Protocol):
+    """The law of one coefficient path. Adding a prior means implementing this."""
+
+    @property
+    def sparse(self) -> bool:
+        """True if the density is infinite at zero: paths may become exactly zero."""
+        ...
+
+    def evaluate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Penalty:
+        """Log density and quadratic bound of paths of one length, `n_tied` paths a group."""
+        ...
+
+    def search_nodes(self, n_timesteps: int) -> FloatArray | None:
+        """A coarse mixture (n_nodes, 4) for the search of a start; None if not sparse.
+
+        A row holds the coefficients of S, R and E in Q and a log weight: the density is about
+        sum_k exp(weight_k) Q_k^(-T/2).
+        """
+        ...
+
+
+def check_paths(paths: FloatArray) -> FloatArray:
+    """Paths as a float64 array (n_paths, n_timesteps), or a DataError that says what was found."""
+    array = np.asarray(paths, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] < 1:  # noqa: PLR2004
+        raise DataError(
+            f"paths has shape {array.shape}; pass one row per path and one column per timestep, "
+            "e.g. model.coef_path_.T."
+        )
+    bad = ~np.isfinite(array).all(axis=1)
+    if bad.any():
+        raise DataError(
+            f"path {int(np.argmax(bad))} has values that are not finite; "
+            "drop the path or repair the values."
+        )
+    return array
+
+
+def group_stats(paths: FloatArray, groups: IntArray | None) -> tuple[PathStats, IntArray]:
+    """Statistics per group and the number of paths in each; no groups: each path alone."""
+    stats = PathStats.of(paths)
+    if groups is None:
+        return stats, np.ones(paths.shape[0], dtype=np.int64)
+    labels = np.asarray(groups)
+    if labels.shape != (paths.shape[0],):
+        raise DataError(
+            f"groups has shape {labels.shape} but there are {paths.shape[0]} paths; "
+            "pass one group label per path."
+        )
+    _, codes = np.unique(labels, return_inverse=True)
+    codes = codes.astype(np.int64)
+    return stats.summed(codes), np.bincount(codes).astype(np.int64)
