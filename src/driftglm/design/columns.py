@@ -1,0 +1,216 @@
+"""A design matrix stored feature by feature, and within a feature timestep by timestep.
+
+Rows are sorted by timestep once. The entries of feature i at step t are then one contiguous
+segment, so that a visit to a path streams memory in order and needs no look-up of the step.
+Dense and sparse input end in the same arrays: solvers never ask which it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftglm._jit import kernel
+from driftglm._typing import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+RowArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class ColumnDesign:
+    """X as columns of segments.
+
+    Parameters
+    ----------
+    values, rows
+        The nonzero entries and their (sorted) row numbers, each (n_entries,).
+    segments
+        (n_features, n_timesteps + 1); entries of feature i at step t are
+        values[segments[i, t]:segments[i, t + 1]].
+    steps
+        (n_timesteps + 1,); rows of step t are steps[t]:steps[t + 1].
+    """
+
+    values: FloatArray
+    rows: RowArray
+    segments: IntArray
+    steps: IntArray
+
+    @classmethod
+    def from_matrix(
+        cls, X: FloatArray | csr_array, codes: IntArray, n_timesteps: int
+    ) -> tuple[ColumnDesign, IntArray]:
+        """Build from a dense array or a CSR matrix; also returns the order of the rows.
+
+        Row n of the design is row order[n] of X; ties keep their order.
+        """
+        order = np.argsort(codes, kind="stable").astype(np.int64)
+        steps = np.searchsorted(codes[order], np.arange(n_timesteps + 1)).astype(np.int64)
+        if isinstance(X, np.ndarray):
+            parts = _columns_of_dense(np.ascontiguousarray(X), order, steps)
+        else:
+            if not X.has_canonical_format:
+                # Entries given twice would add up in X but not in its squares.
+                X = X.copy()
+                X.sum_duplicates()
+            csr = (X.indptr, X.indices, X.data.astype(np.float64, copy=False))
+            parts = _columns_of_csr(csr, X.shape[1], order, steps)
+        return cls(*parts, steps), order
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.steps[-1])
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.segments.shape[0])
+
+    @property
+    def n_timesteps(self) -> int:
+        """Number of timesteps, empty ones included."""
+        return int(self.segments.shape[1] - 1)
+
+    def eta(self, beta: FloatArray) -> FloatArray:
+        """Linear predictor of every row, for paths (n_features, n_timesteps)."""
+        return _eta(self.values, self.rows, self.segments, beta, self.n_rows)
+
+    def gradient(self, score: FloatArray) -> FloatArray:
+        """Sum of x * score per feature and step: (n_features, n_timesteps)."""
+        return _gradient(self.values, self.rows, self.segments, score)
+
+    def squares(self, curvature: FloatArray) -> FloatArray:
+        """Sum of curvature * x^2 per feature and step: the diagonal of X'WX."""
+        return _squares(self.values, self.rows, self.segments, curvature)
+
+    def by_step(self, rows: FloatArray) -> FloatArray:
+        """Sums of a row quantity over each step: (n_timesteps,)."""
+        return _by_step(rows, self.steps)
+
+    def spread(self, path: FloatArray) -> FloatArray:
+        """A path's value for every row: (n_rows,)."""
+        return np.repeat(path, np.diff(self.steps))
+
+
+@kernel
+def _place(counts: IntArray) -> tuple[IntArray, IntArray]:
+    """Segment ends and a running write position, from entry counts (n_features, n_timesteps)."""
+    n_features, n_steps = counts.shape
+    segments = np.empty((n_features, n_steps + 1), dtype=np.int64)
+    total = 0
+    for i in range(n_features):
+        for t in range(n_steps):
+            segments[i, t] = total
+            total += counts[i, t]
+        segments[i, n_steps] = total
+    return segments, segments[:, 0].copy()
+
+
+@kernel
+def _columns_of_csr(
+    csr: tuple[IntArray, IntArray, FloatArray], n_features: int, order: IntArray, steps: IntArray
+) -> tuple[FloatArray, RowArray, IntArray]:
+    indptr, indices, data = csr
+    n_steps = steps.shape[0] - 1
+    counts = np.zeros((n_features, n_steps), dtype=np.int64)
+    for t in range(n_steps):
+        for n in range(steps[t], steps[t + 1]):
+            for k in range(indptr[order[n]], indptr[order[n] + 1]):
+                if data[k] != 0.0:
+                    counts[indices[k], t] += 1
+    segments, position = _place(counts)
+    values = np.empty(counts.sum())
+    rows = np.empty(values.shape[0], dtype=np.int32)
+    for n in range(order.shape[0]):
+        for k in range(indptr[order[n]], indptr[order[n] + 1]):
+            if data[k] != 0.0:
+                at = position[indices[k]]
+                values[at] = data[k]
+                rows[at] = n
+                position[indices[k]] = at + 1
+    return values, rows, segments
+
+
+@kernel
+def _columns_of_dense(
+    X: FloatArray, order: IntArray, steps: IntArray
+) -> tuple[FloatArray, RowArray, IntArray]:
+    n_steps = steps.shape[0] - 1
+    n_features = X.shape[1]
+    counts = np.zeros((n_features, n_steps), dtype=np.int64)
+    for t in range(n_steps):
+        for n in range(steps[t], steps[t + 1]):
+            for i in range(n_features):
+                if X[order[n], i] != 0.0:
+                    counts[i, t] += 1
+    segments, position = _place(counts)
+    values = np.empty(counts.sum())
+    rows = np.empty(values.shape[0], dtype=np.int32)
+    for n in range(order.shape[0]):
+        for i in range(n_features):
+            x = X[order[n], i]
+            if x != 0.0:
+                values[position[i]] = x
+                rows[position[i]] = n
+                position[i] += 1
+    return values, rows, segments
+
+
+@kernel
+def _by_step(rows: FloatArray, steps: IntArray) -> FloatArray:
+    out = np.zeros(steps.shape[0] - 1)
+    for t in range(out.shape[0]):
+        for n in range(steps[t], steps[t + 1]):
+            out[t] += rows[n]
+    return out
+
+
+@kernel
+def _eta(
+    values: FloatArray, rows: RowArray, segments: IntArray, beta: FloatArray, n_rows: int
+) -> FloatArray:
+    eta = np.zeros(n_rows)
+    for i in range(beta.shape[0]):
+        for t in range(beta.shape[1]):
+            coefficient = beta[i, t]
+            if coefficient != 0.0:
+                for k in range(segments[i, t], segments[i, t + 1]):
+                    eta[rows[k]] += values[k] * coefficient
+    return eta
+
+
+@kernel
+def _gradient(
+    values: FloatArray, rows: RowArray, segments: IntArray, score: FloatArray
+) -> FloatArray:
+    n_features, n_steps = segments.shape[0], segments.shape[1] - 1
+    out = np.empty((n_features, n_steps))
+    for i in range(n_features):
+        for t in range(n_steps):
+            total = 0.0
+            for k in range(segments[i, t], segments[i, t + 1]):
+                total += values[k] * score[rows[k]]
+            out[i, t] = total
+    return out
+
+
+@kernel
+def _squares(
+    values: FloatArray, rows: RowArray, segments: IntArray, curvature: FloatArray
+) -> FloatArray:
+    n_features, n_steps = segments.shape[0], segments.shape[1] - 1
+    out = np.empty((n_features, n_steps))
+    for i in range(n_features):
+        for t in range(n_steps):
+            total = 0.0
+            for k in range(segments[i, t], segments[i, t + 1]):
+                total += values[k] * values[k] * curvature[rows[k]]
+            out[i, t] = total
+    return out

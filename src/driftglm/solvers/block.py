@@ -1,0 +1,159 @@
+"""Block majorise-minimise: one feature's path at a time, monotone, no step size.
+
+A fit has two parts. The *search* (sparse priors only) starts from given paths and visits every
+feature, most correlated first; a path at zero may leave it if a nonzero mode exists given the
+others, and the noise falls from var(y) as features come in. The *ascent* then raises the floored
+objective; a path that reaches zero stays there, and only live paths are visited.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.objective import Objective, State
+from driftglm.priors import Penalty
+from driftglm.solvers.base import Progress, SolverResult, StopReason
+from driftglm.solvers.kernels import search_inplace, sweep_inplace
+from driftglm.solvers.levels import update_levels
+
+N_SEARCH_PASSES = 10
+N_STALLED = 10
+
+
+@dataclass
+class _Pass:
+    """The arrays a pass over the features works on, in the layout the kernels want."""
+
+    objective: Objective
+    state: State
+    score: FloatArray = field(init=False)
+    curvature: FloatArray = field(init=False)
+    squares: FloatArray = field(init=False)
+    _unit: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._unit = self.objective.family.quadratic and bool((self.objective.weights == 1).all())
+        self._refresh(first=True)
+
+    def _refresh(self, *, first: bool = False) -> None:
+        """Score and curvature at the present eta; a quadratic family's curvature is constant."""
+        objective, eta = self.objective, self.state.eta
+        self.score = objective.family.score(objective.y, eta, objective.weights)
+        if first or not objective.family.quadratic:
+            self.curvature = objective.family.curvature(objective.y, eta, objective.weights)
+            self.squares = objective.design.squares(self.curvature)
+
+    @property
+    def _rows(self) -> tuple[FloatArray, FloatArray]:
+        return self.score, np.empty(0) if self._unit else self.curvature
+
+    @property
+    def _paths(self) -> tuple[FloatArray, np.ndarray, FloatArray]:
+        return self.state.beta, self.objective.static, self.objective.zero_below
+
+    @property
+    def _columns(self) -> tuple[FloatArray, np.ndarray, IntArray]:
+        design = self.objective.design
+        return design.values, design.rows, design.segments
+
+    def update_levels(self) -> float:
+        return update_levels(self.objective, self.state, self.score, self.curvature)
+
+    def sweep(self, order: IntArray, penalty: Penalty) -> float:
+        laws = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
+        precision = self.objective.precision(self.state)
+        return sweep_inplace(
+            order, self._columns, self._rows, self.squares, precision, laws, self._paths
+        )
+
+    def search(self, order: IntArray, nodes: tuple[FloatArray, FloatArray]) -> int:
+        precision = self.objective.precision(self.state)
+        return search_inplace(
+            order, self._columns, self._rows, self.squares, precision, nodes, self._paths
+        )
+
+    def finish(self) -> float:
+        """Bring eta in step with the score, then the noise; returns the noise's scaled move."""
+        objective, state = self.objective, self.state
+        before = objective.family.score(objective.y, state.eta, objective.weights)
+        state.eta += (before - self.score) / self.curvature
+        old = state.noise
+        n_rows = float(objective.weights.sum())
+        if objective.family.has_noise:
+            state.noise = objective.noise.update(objective.expected_squares(state), n_rows)
+        self._refresh()
+        return float(abs(np.log(state.noise / old)) * np.sqrt(0.5 * n_rows))
+
+
+def visiting_order(objective: Objective, score: FloatArray, squares: FloatArray) -> IntArray:
+    """Features by falling correlation with what the levels leave unexplained."""
+    total = squares.sum(axis=1)
+    pull = np.abs(objective.design.gradient(score).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.where(total > 0, pull / np.sqrt(total), -1.0)
+    return np.argsort(-correlation, kind="stable").astype(np.int64)
+
+
+def search_start(objective: Objective, state: State) -> IntArray:
+    """Move `state` to a start for the ascent and return the order to visit features in."""
+    work = _Pass(objective, state)
+    beta, state.beta = state.beta, np.zeros_like(state.beta)
+    null_score = objective.family.score(objective.y, np.zeros_like(state.eta), objective.weights)
+    null = state.copy()
+    update_levels(objective, null, null_score, work.curvature)
+    order = visiting_order(objective, null_score, work.squares)
+    state.beta = beta
+    n_steps = objective.design.n_timesteps
+    full, single = objective.prior.search_nodes(n_steps), objective.prior.search_nodes(1)
+    if full is None or single is None:
+        return order
+    for _ in range(N_SEARCH_PASSES):
+        work.update_levels()
+        n_switched = work.search(order, (full, single))
+        moved = work.finish()
+        if n_switched == 0 and moved < 1.0:
+            break
+    return order
+
+
+@dataclass(frozen=True)
+class BlockSolver:
+    """The default solver: exact block updates, strong sparsity."""
+
+    def solve(
+        self,
+        objective: Objective,
+        state: State,
+        *,
+        max_iter: int,
+        tol: float,
+        progress: Progress | None = None,
+    ) -> SolverResult:
+        """Search for a start, then ascend until no coefficient is pulled by more than `tol`."""
+        state = state.copy()
+        order = search_start(objective, state)
+        work = _Pass(objective, state)
+        penalty = objective.penalty(state.beta)
+        history: list[float] = []
+        optimality, reason, n_still = np.inf, StopReason.MAX_ITER, 0
+        for iteration in range(max_iter):
+            alive = order[objective.alive(state.beta)[order]]
+            pull = work.update_levels()
+            optimality = max(pull, work.sweep(alive, penalty))
+            optimality = max(optimality, work.finish())
+            penalty = objective.penalty(state.beta)
+            history.append(objective.value(state, penalty))
+            if progress is not None:
+                progress(iteration + 1, history[-1], int(alive.size))
+            if optimality <= tol:
+                reason = StopReason.CONVERGED
+                break
+            rise = history[-1] - history[-2] if iteration else np.inf
+            n_still = n_still + 1 if rise <= 1e-14 * abs(history[-1]) else 0
+            if n_still >= N_STALLED:
+                reason = StopReason.STALLED
+                break
+        return SolverResult(state, np.array(history), float(optimality), reason)

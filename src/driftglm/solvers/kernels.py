@@ -1,0 +1,235 @@
+"""The inner loops of the block solver: flat arrays and scalars only.
+
+Both kernels visit features in a given order. A visit needs, per step, the gradient
+g_t = sum x * score and the curvature h_t = sum x^2 * curvature; the path's new value then solves
+a tridiagonal system, and `score` is kept in step with it. One visit costs O(entries + T).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftglm._jit import kernel
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.design.columns import RowArray
+from driftglm.priors.chain import solve_tridiagonal_inplace
+
+Columns = tuple[FloatArray, RowArray, IntArray]
+N_SEARCH_STEPS = 50
+
+
+@kernel
+def _gradient_inplace(columns: Columns, i: int, score: FloatArray, out: FloatArray) -> None:
+    values, rows, segments = columns
+    for t in range(out.shape[0]):
+        total = 0.0
+        for k in range(segments[i, t], segments[i, t + 1]):
+            total += values[k] * score[rows[k]]
+        out[t] = total
+
+
+@kernel
+def _shift_inplace(
+    columns: Columns, i: int, change: FloatArray, score: FloatArray, curvature: FloatArray
+) -> None:
+    """Take the change of one path out of the score. No curvature array: it is 1 everywhere."""
+    values, rows, segments = columns
+    for t in range(change.shape[0]):
+        delta = change[t]
+        if delta == 0.0:
+            continue
+        if curvature.shape[0] == 0:
+            for k in range(segments[i, t], segments[i, t + 1]):
+                score[rows[k]] -= values[k] * delta
+        else:
+            for k in range(segments[i, t], segments[i, t + 1]):
+                score[rows[k]] -= curvature[rows[k]] * values[k] * delta
+
+
+@kernel
+def _pool_inplace(g: FloatArray, h: FloatArray) -> None:
+    """A static path sees all steps as one: put the sums at step 0, which stands for all."""
+    g[0], h[0] = g.sum(), h.sum()
+
+
+@kernel
+def _largest_gradient(
+    path: FloatArray, g: FloatArray, h: FloatArray, law: FloatArray, n: int
+) -> float:
+    """Largest derivative of the objective along one path, scaled by its conditional deviation."""
+    worst = 0.0
+    for t in range(n):
+        corner = (law[2] if t == 0 else 0.0) + (law[2] if t == n - 1 else 0.0)
+        beside = (path[t - 1] if t > 0 else 0.0) + (path[t + 1] if t < n - 1 else 0.0)
+        slope = g[t] - (law[0] + corner) * path[t] - law[1] * beside
+        worst = max(worst, abs(slope) / np.sqrt(h[t] + law[0] + corner))
+    return worst
+
+
+@kernel
+def _solve_inplace(h: FloatArray, b: FloatArray, law: FloatArray, work: FloatArray, n: int) -> None:
+    """work[0, :n] = (diag(h) + P)^-1 b with P the chain of (omega, omega_alpha, omega_end)."""
+    for t in range(n):
+        work[0, t] = b[t]
+        work[1, t] = h[t] + law[0]
+        work[2, t] = law[1]
+    work[1, 0] += law[2]
+    work[1, n - 1] += law[2]
+    solve_tridiagonal_inplace(work[1, :n], work[2, :n], work[0, :n])
+
+
+@kernel
+def sweep_inplace(
+    order: IntArray,
+    columns: Columns,
+    rows: tuple[FloatArray, FloatArray],
+    squares: FloatArray,
+    precision: float,
+    laws: FloatArray,
+    paths: tuple[FloatArray, BoolArray, FloatArray],
+) -> float:
+    """One pass of majorise-minimise over the paths named in `order`.
+
+    `rows` is (score, curvature), the first changed; `squares` the sums of curvature * x^2;
+    `laws` (n_features, 3) the quadratic bound of the prior; `paths` is (beta, static,
+    zero_below), the first changed. Returns the largest scaled gradient met on the way.
+    """
+    score, curvature = rows
+    beta, static, zero_below = paths
+    n_steps = beta.shape[1]
+    g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
+    change, work = np.empty(n_steps), np.empty((3, n_steps))
+    worst = 0.0
+    for i in order:
+        _gradient_inplace(columns, i, score, g)
+        n = n_steps
+        for t in range(n_steps):
+            g[t] *= precision
+            h[t] = precision * squares[i, t]
+        if static[i]:
+            _pool_inplace(g, h)
+            n = 1
+        for t in range(n):
+            b[t] = g[t] + h[t] * beta[i, t]
+        worst = max(worst, _largest_gradient(beta[i], g, h, laws[i], n))
+        _solve_inplace(h, b, laws[i], work, n)
+        size = 0.0
+        for t in range(n):
+            size += work[0, t] ** 2
+        if size < zero_below[i]:
+            work[0, :n] = 0.0
+        for t in range(n_steps):
+            new = work[0, 0] if static[i] else work[0, t]
+            change[t] = new - beta[i, t]
+            beta[i, t] = new
+        _shift_inplace(columns, i, change, score, curvature)
+    return worst
+
+
+@kernel
+def _law_inplace(path: FloatArray, nodes: FloatArray, n: int, law: FloatArray) -> None:
+    """The quadratic bound at a path under a coarse mixture of Q_k^(-T/2)."""
+    S = R = 0.0
+    for t in range(n):
+        S += path[t] ** 2
+        if t + 1 < n:
+            R += path[t] * path[t + 1]
+    E = path[0] ** 2 + path[n - 1] ** 2
+    top = -np.inf
+    for k in range(nodes.shape[0]):
+        Q = nodes[k, 0] * S + nodes[k, 1] * R + nodes[k, 2] * E
+        top = max(top, nodes[k, 3] - 0.5 * n * np.log(Q))
+    total = 0.0
+    law[:] = 0.0
+    for k in range(nodes.shape[0]):
+        Q = nodes[k, 0] * S + nodes[k, 1] * R + nodes[k, 2] * E
+        weight = np.exp(nodes[k, 3] - 0.5 * n * np.log(Q) - top)
+        total += weight
+        law[0] += weight * n * nodes[k, 0] / Q
+        law[1] += weight * n * nodes[k, 1] / (2.0 * Q)
+        law[2] += weight * n * nodes[k, 2] / Q
+    law /= total
+
+
+@kernel
+def _conditional_mode_inplace(
+    h: FloatArray, b: FloatArray, nodes: FloatArray, zero_below: float, path: FloatArray, n: int
+) -> None:
+    """The mode of one path given the rest, or zero; `path[:n]` is where to start if not zero.
+
+    A nonzero mode requires b'H^-1 b >= 4 T whatever the rate, so below that the answer is zero.
+    """
+    fit = size = 0.0
+    for t in range(n):
+        size += path[t] ** 2
+        if h[t] > 0.0:
+            fit += b[t] ** 2 / h[t]
+    if fit < 4.0 * n:
+        path[:n] = 0.0
+        return
+    if size == 0.0:
+        for t in range(n):
+            path[t] = b[t] / h[t] if h[t] > 0.0 else 0.0
+    law, work = np.empty(3), np.empty((3, n))
+    for _ in range(N_SEARCH_STEPS):
+        _law_inplace(path, nodes, n, law)
+        _solve_inplace(h, b, law, work, n)
+        size = moved = 0.0
+        for t in range(n):
+            size += work[0, t] ** 2
+            moved += (work[0, t] - path[t]) ** 2
+            path[t] = work[0, t]
+        if size < zero_below:
+            path[:n] = 0.0
+            return
+        if moved < 1e-6 * size:
+            return
+
+
+@kernel
+def search_inplace(
+    order: IntArray,
+    columns: Columns,
+    rows: tuple[FloatArray, FloatArray],
+    squares: FloatArray,
+    precision: float,
+    nodes: tuple[FloatArray, FloatArray],
+    paths: tuple[FloatArray, BoolArray, FloatArray],
+) -> int:
+    """One pass that takes every path, zero or not, to its mode given the others.
+
+    Unlike in `sweep_inplace` a zero path may leave zero, so the floored objective may fall:
+    this is for finding a start. `nodes` are the coarse mixtures for paths of full length and
+    of length one. Returns how many paths changed between zero and nonzero.
+    """
+    score, curvature = rows
+    beta, static, zero_below = paths
+    n_steps = beta.shape[1]
+    g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
+    path, change = np.empty(n_steps), np.empty(n_steps)
+    n_switched = 0
+    for i in order:
+        _gradient_inplace(columns, i, score, g)
+        n = n_steps
+        for t in range(n_steps):
+            g[t] *= precision
+            h[t] = precision * squares[i, t]
+        if static[i]:
+            _pool_inplace(g, h)
+            n = 1
+        was_zero = True
+        for t in range(n):
+            path[t] = beta[i, t]
+            b[t] = g[t] + h[t] * beta[i, t]
+            was_zero = was_zero and path[t] == 0.0
+        _conditional_mode_inplace(h, b, nodes[1] if static[i] else nodes[0], zero_below[i], path, n)
+        is_zero = True
+        for t in range(n_steps):
+            new = path[0] if static[i] else path[t]
+            is_zero = is_zero and new == 0.0
+            change[t] = new - beta[i, t]
+            beta[i, t] = new
+        if not (was_zero and is_zero):
+            _shift_inplace(columns, i, change, score, curvature)
+        n_switched += was_zero != is_zero
+    return n_switched

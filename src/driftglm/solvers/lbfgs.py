@@ -1,0 +1,264 @@
+"""L-BFGS on the joint objective: the paper's algorithm, kept for comparison.
+
+The variables are the live paths (in units of 1 / rms(x)) and, for every level, its flat part and
+the whitened deviations from it. The noise variance is maximised out inside every evaluation,
+which leaves the gradient as it is. The levels' law and spread are refreshed between rounds.
+
+No gradient step leaves the spike at zero: a path that starts at exactly zero stays there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from driftglm._typing import BoolArray, FloatArray
+from driftglm.objective import Objective, State
+from driftglm.solvers.base import Progress, SolverResult, StopReason
+from driftglm.solvers.levels import update_levels
+
+N_MEMORY = 10
+ROUND = 100
+
+
+@dataclass(frozen=True)
+class _Whitening:
+    """A level's path as flat part + autoregressive deviations of independent unit shocks."""
+
+    variance: float
+    rho: float
+    n_timesteps: int
+
+    @property
+    def n_shocks(self) -> int:
+        return self.n_timesteps if self.variance > 0 else 0
+
+    @property
+    def _scales(self) -> FloatArray:
+        scales = np.full(self.n_timesteps, np.sqrt(self.variance * (1 - self.rho**2)))
+        scales[0] = np.sqrt(self.variance)
+        return scales
+
+    def path(self, flat: float, shocks: FloatArray) -> FloatArray:
+        out = np.full(self.n_timesteps, flat)
+        if self.n_shocks:
+            deviation = 0.0
+            for t, step in enumerate(self._scales * shocks):
+                deviation = self.rho * deviation + step
+                out[t] += deviation
+        return out
+
+    def pull_back(self, slope: FloatArray) -> tuple[float, FloatArray]:
+        """The gradient in path values turned into one in (flat, shocks)."""
+        if not self.n_shocks:
+            return float(slope.sum()), np.empty(0)
+        carried = slope.copy()
+        for t in range(self.n_timesteps - 2, -1, -1):
+            carried[t] += self.rho * carried[t + 1]
+        return float(slope.sum()), self._scales * carried
+
+    def invert(self, path: FloatArray) -> tuple[float, FloatArray]:
+        """Flat part and shocks of least size that give the path."""
+        if not self.n_shocks:
+            return float(path.mean()), np.empty(0)
+        rho, ends = self.rho, np.ones(self.n_timesteps)
+        ends[1:-1] = 1.0 - rho  # proportional to D^-1 1
+        flat = float(ends @ path / ends.sum())
+        deviation = path - flat
+        deviation[1:] -= rho * deviation[:-1].copy()
+        return flat, deviation / self._scales
+
+
+class _Variables:
+    """Packs a State into one vector and evaluates the objective there."""
+
+    def __init__(self, objective: Objective, state: State) -> None:
+        self.objective, self.state = objective, state
+        design = objective.design
+        self.alive: BoolArray = objective.alive(state.beta)
+        self.moving = self.alive & ~objective.static
+        self.constant = self.alive & objective.static
+        squares = design.squares(objective.weights)
+        total = np.maximum(squares.sum(axis=1), np.finfo(float).tiny)
+        self.unit = np.sqrt(objective.weights.sum() / total)
+        self.level_squares = objective.level_squares(objective.weights)
+        self.squares = squares
+        self.levels = [_Whitening(*law, design.n_timesteps) for law in state.level_law]
+        self.spread = float((self.level_squares * state.level_variance).sum())
+        self.optimality = np.inf
+
+    def pack(self) -> FloatArray:
+        state = self.state
+        scaled = state.beta / self.unit[:, None]
+        parts = [scaled[self.moving].ravel(), scaled[self.constant, 0]]
+        for whitening, path in zip(self.levels, state.level_mean, strict=True):
+            flat, shocks = whitening.invert(path)
+            parts += [np.array([flat]), shocks]
+        return np.concatenate(parts)
+
+    def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """Paths, level paths and the shocks' sum of squares."""
+        n_steps = self.objective.design.n_timesteps
+        beta = np.zeros_like(self.state.beta)
+        end = int(self.moving.sum()) * n_steps
+        beta[self.moving] = x[:end].reshape(-1, n_steps) * self.unit[self.moving, None]
+        start, end = end, end + int(self.constant.sum())
+        beta[self.constant] = (x[start:end] * self.unit[self.constant])[:, None]
+        level_mean = np.zeros_like(self.state.level_mean)
+        shocks_squared = 0.0
+        for j, whitening in enumerate(self.levels):
+            shocks = x[end + 1 : end + 1 + whitening.n_shocks]
+            level_mean[j] = whitening.path(float(x[end]), shocks)
+            shocks_squared += float(shocks @ shocks)
+            end += 1 + whitening.n_shocks
+        return beta, level_mean, shocks_squared
+
+    def eta(self, beta: FloatArray, level_mean: FloatArray) -> FloatArray:
+        design = self.objective.design
+        eta = design.eta(beta)
+        for column, path in zip(self.objective.levels.columns, level_mean, strict=True):
+            eta += column * design.spread(path)
+        return eta
+
+    def noise(self, eta: FloatArray) -> float:
+        objective = self.objective
+        if not objective.family.has_noise:
+            return self.state.noise
+        squares = float(objective.weights @ (objective.y - eta) ** 2) + self.spread
+        return objective.noise.update(squares, float(objective.weights.sum()))
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Minus the objective (up to a constant) and its gradient."""
+        objective, design = self.objective, self.objective.design
+        beta, level_mean, shocks_squared = self.unpack(x)
+        eta = self.eta(beta, level_mean)
+        noise = self.noise(eta)
+        precision = 1.0 / noise if objective.family.has_noise else 1.0
+        penalty = objective.penalty(beta)
+        value = objective.family.log_likelihood(objective.y, eta, objective.weights, noise)
+        value += penalty.log_density.sum() - 0.5 * shocks_squared
+        value += objective.noise.log_prior(noise) - 0.5 * precision * self.spread
+        score = precision * objective.family.score(objective.y, eta, objective.weights)
+        slope = design.gradient(score) - _pull(
+            beta, (penalty.omega, penalty.omega_alpha, penalty.omega_end), objective.static
+        )
+        scaled = slope * self.unit[:, None]
+        constant_slope = scaled[self.constant].sum(axis=1)
+        parts = [scaled[self.moving].ravel(), constant_slope]
+        for whitening, column, x_part in zip(
+            self.levels, objective.levels.columns, self._level_parts(x), strict=True
+        ):
+            flat, shocks = whitening.pull_back(design.by_step(score * column))
+            parts += [np.array([flat]), shocks - x_part[1:]]
+        self._certify(slope, precision * self.squares, penalty.omega)
+        return -float(value), -np.concatenate(parts)
+
+    def _level_parts(self, x: FloatArray) -> list[FloatArray]:
+        sizes = [1 + whitening.n_shocks for whitening in self.levels]
+        tail = x[x.size - sum(sizes) :]
+        return np.split(tail, np.cumsum(sizes)[:-1]) if sizes else []
+
+    def _certify(self, slope: FloatArray, h: FloatArray, omega: FloatArray) -> None:
+        scaled = np.abs(slope[self.moving]) / np.sqrt(h + omega[:, None])[self.moving]
+        pooled = np.abs(slope[self.constant].sum(axis=1))
+        pooled /= np.sqrt(h.sum(axis=1) + omega)[self.constant]
+        self.optimality = float(max(scaled.max(initial=0.0), pooled.max(initial=0.0)))
+
+
+def _pull(
+    beta: FloatArray, law: tuple[FloatArray, FloatArray, FloatArray], static: BoolArray
+) -> FloatArray:
+    """P beta for every path, P its tridiagonal prior precision. A static path counts once."""
+    omega, omega_alpha, omega_end = (part[:, None] for part in law)
+    out = omega * beta
+    out[:, :-1] += omega_alpha * beta[:, 1:]
+    out[:, 1:] += omega_alpha * beta[:, :-1]
+    out[:, [0]] += omega_end * beta[:, [0]]
+    out[:, [-1]] += omega_end * beta[:, [-1]]
+    # Spread the single pull over the steps: their sum is what the one coefficient feels.
+    out[static] = (omega * beta)[static] / beta.shape[1]
+    return out
+
+
+def _ascend(variables: _Variables, n_most: int, tol: float) -> list[float]:
+    """One run of L-BFGS; moves the variables' state and returns the objective's values."""
+    x = variables.pack()
+    first = variables.objective.value(variables.state)
+    start = -variables(x)[0]
+    values: list[float] = []
+
+    def record(intermediate_result: OptimizeResult) -> None:
+        # Shocks of least size make start and `first` the same point of the same function.
+        values.append(first - float(intermediate_result.fun) - start)
+        if variables.optimality <= tol:
+            raise StopIteration
+
+    found = minimize(
+        variables,
+        x,
+        jac=True,
+        method="L-BFGS-B",
+        callback=record,
+        options={"maxiter": n_most, "maxcor": N_MEMORY, "ftol": 0.0, "gtol": 0.0, "maxfun": 10**9},
+    )
+    state = variables.state
+    state.beta, state.level_mean, _ = variables.unpack(found.x)
+    state.eta = variables.eta(state.beta, state.level_mean)
+    state.noise = variables.noise(state.eta)
+    return values
+
+
+def _refresh_levels(objective: Objective, state: State) -> None:
+    """The levels' posterior and law at the present paths."""
+    score = objective.family.score(objective.y, state.eta, objective.weights)
+    curvature = objective.family.curvature(objective.y, state.eta, objective.weights)
+    before = score.copy()
+    update_levels(objective, state, score, curvature)
+    state.eta += (before - score) / curvature
+
+
+def _zero_small_paths(objective: Objective, state: State) -> None:
+    """Set paths below the floor to exactly zero, as the block solver does."""
+    n_counted = np.where(objective.static, state.beta.shape[1], 1)
+    small = (state.beta**2).sum(axis=1) / n_counted < objective.zero_below
+    state.eta -= objective.design.eta(np.where(small[:, None], state.beta, 0.0))
+    state.beta[small] = 0.0
+
+
+@dataclass(frozen=True)
+class LBFGSSolver:
+    """scipy's L-BFGS on all live coefficients at once."""
+
+    def solve(
+        self,
+        objective: Objective,
+        state: State,
+        *,
+        max_iter: int,
+        tol: float,
+        progress: Progress | None = None,
+    ) -> SolverResult:
+        """Ascend in rounds until no coefficient is pulled by more than `tol`."""
+        state = state.copy()
+        _refresh_levels(objective, state)
+        history: list[float] = []
+        optimality, reason = np.inf, StopReason.MAX_ITER
+        while len(history) < max_iter:
+            variables = _Variables(objective, state)
+            before = objective.value(state)
+            values = _ascend(variables, min(ROUND, max_iter - len(history)), tol)
+            optimality = variables.optimality
+            _refresh_levels(objective, state)
+            history += values or [before]
+            history[-1] = objective.value(state)
+            if progress is not None:
+                progress(len(history), history[-1], int(variables.alive.sum()))
+            if history[-1] - before <= 1e-12 * abs(before):
+                reason = StopReason.CONVERGED if optimality <= tol else StopReason.STALLED
+                break
+        _zero_small_paths(objective, state)
+        if history:
+            history[-1] = objective.value(state)
+        return SolverResult(state, np.array(history), float(optimality), reason)
