@@ -1,1 +1,31 @@
-"""x"""
+"""Generalized linear models whose coefficients drift over time."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from driftglm import priors, simulate
+    from driftglm.estimators import DriftRegressor
+
+__version__ = _version("driftglm")
+
+# Public name -> module that defines it, imported on first use (PEP 562).
+_HOMES = {"DriftRegressor": "driftglm.estimators"}
+_SUBMODULES = {"priors", "simulate"}
+
+__all__ = ["DriftRegressor", "__version__", "priors", "simulate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _SUBMODULES:
+        return import_module(f"driftglm.{name}")
+    raise AttributeError(f"module 'driftglm' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -11,6 +11,7 @@ divergence from their prior.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -102,7 +103,7 @@ class State:
 
     def copy(self) -> State:
         """An independent copy."""
-        return State(*(np.copy(v) if isinstance(v, np.ndarray) else v for v in vars(self).values()))
+        return copy.deepcopy(self)
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ class Objective:
 
     def alive(self, beta: FloatArray) -> BoolArray:
         """Paths that are not exactly zero; all of them if the prior has no spike at zero."""
-        return beta.any(axis=1) | (not self.prior.sparse)
+        return np.asarray(beta.any(axis=1) | (not self.prior.sparse))
 
     def penalty(self, beta: FloatArray) -> Penalty:
         """Floored log density and quadratic bound of every path; a zero path keeps a constant."""

@@ -1,0 +1,1 @@
+"""Tables and time labels become arrays."""

@@ -8,7 +8,7 @@ Dense and sparse input end in the same arrays: solvers never ask which it was.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class ColumnDesign:
                 # Entries given twice would add up in X but not in its squares.
                 X = X.copy()
                 X.sum_duplicates()
-            csr = (X.indptr, X.indices, X.data.astype(np.float64, copy=False))
+            csr: Any = (X.indptr, X.indices, X.data.astype(np.float64, copy=False))
             parts = _columns_of_csr(csr, X.shape[1], order, steps)
         return cls(*parts, steps), order
 

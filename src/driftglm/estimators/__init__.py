@@ -1,0 +1,5 @@
+"""scikit-learn style estimators."""
+
+from driftglm.estimators.regression import DriftRegressor
+
+__all__ = ["DriftRegressor"]

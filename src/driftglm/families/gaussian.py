@@ -28,7 +28,9 @@ class Gaussian:
     ) -> float:
         """A row of weight w counts as w rows."""
         squares = float(weights @ (y - eta) ** 2)
-        return -0.5 * float(weights.sum()) * float(np.log(2 * np.pi * noise)) - 0.5 * squares / noise
+        return (
+            -0.5 * float(weights.sum()) * float(np.log(2 * np.pi * noise)) - 0.5 * squares / noise
+        )
 
     def score(self, y: FloatArray, eta: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted residual."""

@@ -53,7 +53,8 @@ class PathStats:
     def summed(self, groups: IntArray) -> PathStats:
         """Sum over the members of each group; labels must be 0..n_groups-1."""
         n = int(groups.max()) + 1
-        return PathStats(*(np.bincount(groups, part, n) for part in (self.S, self.R, self.E)))
+        S, R, E = (np.bincount(groups, part, n).astype(float) for part in (self.S, self.R, self.E))
+        return PathStats(S, R, E)
 
     def floored(self, floor: FloatArray) -> PathStats:
         """S + floor: the density of the floored prior, finite at an exact zero."""

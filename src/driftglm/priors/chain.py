@@ -42,7 +42,7 @@ def logdet_unit_tridiagonal(alpha: float, n_timesteps: int) -> float:
 
 @kernel
 def logdet_pinned(s: float, n_timesteps: int) -> float:
-    """Log-determinant of A(-1 / (2 cosh s)) in closed form: sinh((T+1)s) / (sinh s (2 cosh s)^T)."""
+    """Log-determinant of A(-1 / (2 cosh s)), log(sinh((T+1)s) / (sinh s (2 cosh s)^T))."""
     decay = np.exp(-2.0 * s)
     ratio = np.expm1(-2.0 * (n_timesteps + 1) * s) / np.expm1(-2.0 * s)
     return np.log(ratio) - n_timesteps * np.log1p(decay)

@@ -1,6 +1,7 @@
 """The posterior of one path under a Gaussian prior with a static and an autoregressive part.
 
-    beta ~ Normal(0, K),  K = static * 11' + dynamic * rho^|s - t|,   likelihood exp(b'beta - beta'H beta / 2)
+    beta ~ Normal(0, K),  K = static * 11' + dynamic * rho^|s - t|,
+    likelihood proportional to exp(b'beta - beta'H beta / 2)
 
 with H = diag(h). Everything is O(T): a Kalman filter and smoother for the autoregressive part,
 one rank-1 correction for the static one. h_t = 0 (a step without data) is exact, and nothing is

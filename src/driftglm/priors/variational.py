@@ -31,6 +31,8 @@ from driftglm.priors.chain import ALPHA_BOUND, logdet_pinned, logdet_slope
 from driftglm.priors.exact import Exact
 
 N_NODES = 64
+# exp(-40) = 4e-18 of its peak is where a density is cut off.
+NEGLIGIBLE = 40.0
 
 
 @lru_cache(maxsize=256)
@@ -78,32 +80,21 @@ def _mean_logdet(
     nodes, weights = legendre
     # Only 40/|kappa| of the interval carries weight. alpha = -C + w^2 (kappa >= 0) puts nodes
     # close to -C, where log det A is steepest.
-    reach = ALPHA_BOUND if abs(kappa) * ALPHA_BOUND < 40.0 else 40.0 / abs(kappa)
+    reach = ALPHA_BOUND if abs(kappa) * ALPHA_BOUND < NEGLIGIBLE else NEGLIGIBLE / abs(kappa)
     low = -ALPHA_BOUND if kappa >= 0 else -reach
-    root = np.sqrt(reach)
-    total = first = mean_det = cross = 0.0
-    for k in range(nodes.shape[0]):
-        w = 0.5 * root * (1.0 + nodes[k])
-        alpha = low + w * w
-        # Relative to the density's largest value, so that no exponential overflows.
-        peak = low if kappa >= 0 else 0.0
-        mass = weights[k] * w * np.exp(-kappa * (alpha - peak))
-        logdet = logdet_pinned(_s_of(alpha), n_timesteps) if alpha < 0.0 else 0.0
-        total += mass
-        first += mass * alpha
-        mean_det += mass * logdet
-    center = first / total
-    mean_det /= total
-    variance = 0.0
-    for k in range(nodes.shape[0]):
-        w = 0.5 * root * (1.0 + nodes[k])
-        alpha = low + w * w
-        peak = low if kappa >= 0 else 0.0
-        mass = weights[k] * w * np.exp(-kappa * (alpha - peak))
-        logdet = logdet_pinned(_s_of(alpha), n_timesteps) if alpha < 0.0 else 0.0
-        cross += mass * (alpha - center) * (logdet - mean_det)
-        variance += mass * (alpha - center) ** 2
-    return mean_det, cross / variance
+    # Relative to the density's largest value, so that no exponential overflows.
+    peak = low if kappa >= 0 else 0.0
+    w = 0.5 * np.sqrt(reach) * (1.0 + nodes)
+    alpha = low + w * w
+    mass = weights * w * np.exp(-kappa * (alpha - peak))
+    mass /= mass.sum()
+    logdet = np.empty_like(alpha)
+    for k in range(alpha.shape[0]):
+        logdet[k] = logdet_pinned(_s_of(alpha[k]), n_timesteps)
+    mean_det = (mass * logdet).sum()
+    offset = alpha - (mass * alpha).sum()
+    slope = (mass * offset * (logdet - mean_det)).sum() / (mass * offset * offset).sum()
+    return mean_det, slope
 
 
 @kernel

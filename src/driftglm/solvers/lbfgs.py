@@ -85,7 +85,7 @@ class _Variables:
         self.unit = np.sqrt(objective.weights.sum() / total)
         self.level_squares = objective.level_squares(objective.weights)
         self.squares = squares
-        self.levels = [_Whitening(*law, design.n_timesteps) for law in state.level_law]
+        self.levels = [_Whitening(v, rho, design.n_timesteps) for v, rho in state.level_law]
         self.spread = float((self.level_squares * state.level_variance).sum())
         self.optimality = np.inf
 

@@ -1,0 +1,164 @@
+"""Linear regression with drifting coefficients."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from driftglm._typing import FloatArray
+from driftglm.estimators.base import DriftEstimator, Extrapolate
+from driftglm.estimators.starts import Init
+from driftglm.families import Gaussian
+from driftglm.objective import Noise
+from driftglm.priors import PathPrior
+
+PAPER_NOISE = 0.5
+"""The paper's loss, -sum (y - f'beta)^2, is a Gaussian likelihood of this variance."""
+
+
+class DriftRegressor(RegressorMixin, DriftEstimator):
+    """Linear regression whose coefficients drift over time, most of them being zero.
+
+    Parameters
+    ----------
+    prior
+        The law of a coefficient path: "exact" (the paper's prior, integrated exactly),
+        "variational" (the paper's approximation), "fixed" (ridge over time), or an object of
+        `driftglm.priors`.
+    solver
+        "block" (default: exact updates of one path at a time) or "lbfgs" (the paper's).
+    extrapolate
+        How steps after the last are predicted: "hold" the last coefficients (the default of
+        the paper's priors), "forecast" them towards their mean, or "validate": choose by the
+        error one step ahead on the last training steps.
+    fit_intercept
+        Fit a level that drifts: flat part + AR(1) deviations. An empty step is interpolated.
+    always_in, static
+        Features (names, positions or masks) that are never dropped / kept constant over time.
+    init
+        Start of the search for a mode: "zero" (default: features enter one by one, most
+        correlated first), "lasso-one" (the paper's), "lasso-all", "ridge-all". Paths that
+        start at zero may enter during the search if they have a nonzero mode given the
+        others; with solver="lbfgs" they stay at zero (hence its default is "lasso-one").
+    n_starts
+        Number of starting points; 1 for the paper's priors.
+    keep_data
+        Keep the training data in the model so that it can be updated.
+    freq
+        Length of a timestep: an integer for integer times (default 1), a pandas period alias
+        ("Y", "Q", "M", ...) for dates.
+    max_iter, tol
+        Most iterations, and the pull on any coefficient (in units of one over its posterior
+        standard deviation) at which to stop.
+    verbose
+        Show progress on standard error.
+    random_state, n_jobs
+        Accepted for compatibility; a fit is deterministic.
+    noise
+        Noise variance: "estimate", "paper" (1/2, as the published loss implies) or a number.
+
+    Attributes
+    ----------
+    timesteps_ : (T,) labels of the steps, empty ones included
+    coef_path_ : (T, p)
+    intercept_path_ : (T,)
+    coef_, intercept_ : those `predict(X)` uses: the step after the last
+    inclusion_probability_ : (p,) 0 or 1
+    autocorrelation_ : (p,) posterior mean lag-1 correlation, NaN for zero paths
+    noise_variance_ : float
+    objective_history_ : the floored log posterior after every iteration, non-decreasing
+    converged_, n_iter_, optimality_, stop_reason_ : how the solver ended
+    rate_ : the rate tau used (priors "exact" and "variational")
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from driftglm import DriftRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> year = np.repeat(np.arange(2001, 2009), 50)
+    >>> X = rng.normal(size=(400, 20))
+    >>> y = (year - 2004.5) * X[:, 0] + X[:, 1] + 0.1 * rng.normal(size=400)
+    >>> model = DriftRegressor(fit_intercept=False).fit(X, y, time=year)
+    >>> model.inclusion_probability_.nonzero()[0].tolist()
+    [0, 1]
+    >>> model.coef_path_[:, 0].round(1).tolist()
+    [-3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DriftEstimator._parameter_constraints,  # noqa: SLF001
+        "noise": [StrOptions({"estimate", "paper"}), Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(  # noqa: PLR0913
+        self,
+        *,
+        prior: str | PathPrior = "exact",
+        solver: Literal["auto", "block", "lbfgs"] = "auto",
+        extrapolate: Extrapolate = "auto",
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        static: Any = None,
+        init: Init = "auto",
+        n_starts: int = 1,
+        keep_data: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        verbose: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        noise: Literal["estimate", "paper"] | float = "estimate",
+    ) -> None:
+        self.prior = prior
+        self.solver = solver
+        self.extrapolate = extrapolate
+        self.fit_intercept = fit_intercept
+        self.always_in = always_in
+        self.static = static
+        self.init = init
+        self.n_starts = n_starts
+        self.keep_data = keep_data
+        self.freq = freq
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.noise = noise
+
+    def _family(self) -> Gaussian:
+        return Gaussian()
+
+    def _noise(self, reference: float) -> Noise:
+        if self.noise == "estimate":
+            return Noise(given=None, reference=reference)
+        given = PAPER_NOISE if self.noise == "paper" else float(self.noise)
+        return Noise(given=given, reference=reference)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array, sparse matrix or frame
+        y : (n_rows,)
+        time : (n_rows,) integers, dates, Periods or an ordered Categorical; None: one timestep
+        sample_weight : (n_rows,), a row of weight 2 counts as two rows
+        """
+        return self._fit_rows(X, y, time, sample_weight)
+
+    def predict(self, X: Any, *, time: Any = None) -> FloatArray:
+        """Predict every row with the coefficients of its step; `time=None`: the next step."""
+        return self._linear_predictor(X, time)
+
+    def score(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> float:
+        """R^2 of the predictions."""
+        prediction = self.predict(X, time=time)
+        return float(r2_score(np.asarray(y), prediction, sample_weight=sample_weight))

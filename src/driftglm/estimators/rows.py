@@ -1,0 +1,133 @@
+"""From validated rows to an Objective: which columns are paths, which are levels."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.design import ColumnDesign
+from driftglm.estimators.starts import StartData
+from driftglm.exceptions import DataWarning
+from driftglm.objective import Levels
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Validated training rows and what each column is.
+
+    Parameters
+    ----------
+    X
+        (n_rows, n_features), dense or CSR.
+    codes
+        Step of every row, 0..n_timesteps - 1.
+    always_in, static
+        Masks over the columns.
+    intercept
+        Whether a level path is fitted beside the features.
+    """
+
+    X: Any
+    y: FloatArray
+    codes: IntArray
+    weights: FloatArray
+    n_timesteps: int
+    always_in: BoolArray
+    static: BoolArray
+    intercept: bool
+
+    @property
+    def reference(self) -> float:
+        """The variance of y the model has to explain (about 0 without an intercept)."""
+        center = np.average(self.y, weights=self.weights) if self.intercept else 0.0
+        variance = float(np.average((self.y - center) ** 2, weights=self.weights))
+        size = float(np.average(self.y**2, weights=self.weights))
+        # A constant y leaves nothing to explain; a speck of its size keeps all ratios finite.
+        return max(variance, 1e-20 * size) or 1e-20
+
+    @property
+    def ordinary(self) -> Any:
+        """The columns whose paths may be zero."""
+        return self.X[:, np.flatnonzero(~self.always_in)] if self.always_in.any() else self.X
+
+    @property
+    def always_in_means(self) -> FloatArray:
+        """What is taken off each always-in column, so that it does not compete with the level."""
+        columns = self._always_in_columns()
+        if not self.intercept:
+            return np.zeros(columns.shape[1])
+        return np.asarray(np.average(columns, axis=0, weights=self.weights))
+
+    def _always_in_columns(self) -> FloatArray:
+        chosen = self.X[:, np.flatnonzero(self.always_in)]
+        return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen)
+
+    def design(self) -> tuple[ColumnDesign, IntArray]:
+        """The ordinary columns, and the order of the rows in it."""
+        return ColumnDesign.from_matrix(self.ordinary, self.codes, self.n_timesteps)
+
+    def levels(self, order: IntArray) -> Levels:
+        """Intercept first, then the always-in columns, rows in the design's order."""
+        columns = (self._always_in_columns() - self.always_in_means).T
+        static = self.static[self.always_in]
+        if self.intercept:
+            columns = np.vstack([np.ones(self.y.size), columns])
+            static = np.concatenate([[False], static])
+        square = np.average(columns**2, axis=1, weights=self.weights)
+        scale = self.reference / np.where(square > 0, square, 1.0)
+        return Levels(np.ascontiguousarray(columns[:, order]), static, scale)
+
+    def start_data(self) -> StartData:
+        """Rows for a starting fit: steps' means and always-in features taken out of y."""
+        target = self.y.copy()
+        columns = self._always_in_columns()
+        if self.intercept:
+            target = self._within_step(target)
+            columns = np.column_stack([self._within_step(z) for z in columns.T] or [columns])
+        if columns.shape[1]:
+            root = np.sqrt(self.weights)
+            coef = np.linalg.lstsq(columns * root[:, None], target * root, rcond=None)[0]
+            target = target - columns @ coef
+        return StartData(self.ordinary, target, self.codes, self.weights, self.intercept)
+
+    def _within_step(self, column: FloatArray) -> FloatArray:
+        total = np.bincount(self.codes, self.weights, self.n_timesteps)
+        sums = np.bincount(self.codes, self.weights * column, self.n_timesteps)
+        return np.asarray(column - (sums / np.where(total > 0, total, 1.0))[self.codes])
+
+
+def warn_of_dull_columns(X: Any, names: Any, *, intercept: bool) -> None:
+    """Warn of columns that cannot say anything: zero everywhere, or one value everywhere."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sp.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    constant = low == high
+    zero = constant & (high == 0)
+    if zero.any():
+        warnings.warn(
+            f"{int(zero.sum())} of {zero.size} columns are zero in every row "
+            f"({_listed(zero, names)}); their coefficients are 0. Drop them to silence this.",
+            DataWarning,
+            stacklevel=4,
+        )
+    if intercept and (constant & ~zero).any():
+        warnings.warn(
+            f"{int((constant & ~zero).sum())} columns have one value in every row "
+            f"({_listed(constant & ~zero, names)}) and cannot be told from the intercept; "
+            "drop them, or set fit_intercept=False.",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
+def _listed(mask: BoolArray, names: Any) -> str:
+    found = np.flatnonzero(mask)
+    shown = [repr(str(names[i])) if names is not None else str(i) for i in found[:SHOWN]]
+    return ", ".join(shown) + (", ..." if found.size > SHOWN else "")

@@ -1,0 +1,128 @@
+"""Where a fit with a spike at zero begins: lasso-one as in the paper, lasso-all, ridge-all, zero.
+
+The mode found depends on the start, so a start must not depend on the unit of a column (columns
+are divided by their root mean square) nor on chance (the strength is chosen by the error on a
+held-out step from a fixed grid, never on random folds). The "-all" starts hold out the first and
+the last step in turn, so that reversing time does not change them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+from sklearn.linear_model import Lasso, Ridge
+
+from driftglm._typing import FloatArray, IntArray
+
+Init = Literal["auto", "lasso-one", "lasso-all", "ridge-all", "zero"]
+
+LASSO_GRID = np.geomspace(1.0, 1e-3, 16)
+"""Strengths relative to the one that sets every coefficient to zero."""
+RIDGE_GRID = np.geomspace(1e-2, 1e2, 9)
+"""Strengths per feature, for columns of unit mean square and a target of unit variance."""
+N_WORSE = 3
+
+
+@dataclass(frozen=True)
+class StartData:
+    """What a starting fit needs: plain rows, the levels already taken out of the target.
+
+    `target` has every step's own mean (and the always-in features) removed, because an
+    intercept path follows the steps' means anyway.
+    """
+
+    X: Any
+    target: FloatArray
+    codes: IntArray
+    weights: FloatArray
+    center: bool
+
+    def of_steps(self, keep: np.ndarray) -> StartData:
+        """The rows of some steps."""
+        rows = np.flatnonzero(keep[self.codes])
+        return StartData(
+            self.X[rows], self.target[rows], self.codes[rows], self.weights[rows], self.center
+        )
+
+
+def start_paths(kind: Init, data: StartData, n_timesteps: int) -> FloatArray:
+    """Starting paths (n_features, n_timesteps), constant over time."""
+    n_features = data.X.shape[1]
+    if kind in {"zero", "auto"} or not np.any(data.target):
+        return np.zeros((n_features, n_timesteps))
+    scale = _root_mean_square(data.X, data.weights)
+    scale[scale == 0] = 1.0
+    X = data.X.multiply(1.0 / scale).tocsr() if hasattr(data.X, "multiply") else data.X / scale
+    data = StartData(X, data.target, data.codes, data.weights, data.center)
+    seen = np.unique(data.codes)
+    if kind == "lasso-one":
+        strength = _strength(Lasso, [(data, seen[-2:-1], seen[-1])] if seen.size > 1 else [])
+        data = data.of_steps(np.arange(n_timesteps) == seen[-1])
+        coef = next(_fit(Lasso, data, [strength]))
+    else:
+        maker = Lasso if kind == "lasso-all" else Ridge
+        folds = [(data, seen[seen != out], out) for out in (seen[0], seen[-1])]
+        strength = _strength(maker, folds if seen.size > 1 else [])
+        coef = next(_fit(maker, data, [strength]))
+    return np.tile((coef / scale)[:, None], (1, n_timesteps))
+
+
+def _root_mean_square(X: Any, weights: FloatArray) -> FloatArray:
+    squares: Any = X.multiply(X) if hasattr(X, "multiply") else X * X
+    return np.asarray(np.sqrt(np.asarray(weights @ squares).ravel() / weights.sum()))
+
+
+def _strength(maker: type, folds: list[tuple[StartData, IntArray, int]]) -> float | None:
+    """The relative strength of least error on the held-out steps; None where none can be held."""
+    if not folds:
+        return None
+    grid = LASSO_GRID if maker is Lasso else RIDGE_GRID
+    n_steps = int(max(fold[0].codes.max() for fold in folds)) + 1
+    totals = np.zeros(grid.size)
+    for data, train, test in folds:
+        train_data = data.of_steps(np.isin(np.arange(n_steps), train))
+        test_data = data.of_steps(np.arange(n_steps) == test)
+        totals += _errors(maker, train_data, test_data, grid)
+    return float(grid[int(np.argmin(totals))])
+
+
+def _errors(maker: type, train: StartData, test: StartData, grid: FloatArray) -> FloatArray:
+    """Held-out error per strength; infinite past the point where it keeps rising."""
+    errors = np.full(grid.size, np.inf)
+    for k, coef in enumerate(_fit(maker, train, list(grid))):
+        residual = test.target - test.X @ coef
+        if test.center:
+            residual = residual - np.average(residual, weights=test.weights)
+        errors[k] = np.average(residual**2, weights=test.weights)
+        # Weak penalties are slow to fit: stop once the best is clearly behind.
+        if maker is Lasso and k - int(np.argmin(errors)) >= N_WORSE:
+            break
+    return errors
+
+
+def _fit(maker: type, data: StartData, grid: list[Any]) -> Iterator[FloatArray]:
+    """Coefficients along a grid of relative strengths, each fit started from the one before."""
+    n_features = data.X.shape[1]
+    spread = float(np.sqrt(np.average(data.target**2, weights=data.weights)))
+    center = data.center
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SklearnConvergenceWarning)
+        if maker is Ridge:
+            for relative in grid:
+                model = Ridge(alpha=n_features * (relative or 1.0), fit_intercept=center, tol=1e-6)
+                yield model.fit(data.X, data.target, sample_weight=data.weights).coef_
+            return
+        weighted = data.weights * data.target
+        largest = float(np.max(np.abs(data.X.T @ weighted), initial=0.0) / data.weights.sum())
+        # Donoho and Johnstone's universal threshold where no step can be held out.
+        universal = spread * np.sqrt(2 * np.log(max(n_features, 2)) / data.weights.sum())
+        model = Lasso(fit_intercept=center, warm_start=True, tol=1e-3, max_iter=200)
+        for relative in grid:
+            strength = universal if relative is None else relative * largest
+            model.set_params(alpha=max(strength, 1e-12 * max(spread, 1e-300)))
+            yield model.fit(data.X, data.target, sample_weight=data.weights).coef_.copy()
