@@ -9,8 +9,9 @@ Q is linear in (S, R, E) (see `priors.base`). m paths tied to one (lambda, alpha
 statistics and turn T into mT and |A|^(1/2) into |A|^(m/2).
 
 The integral runs over v = log s with alpha = -1/(2 cosh s): in v the steep rise at alpha -> -1/2
-and the flat tail at alpha -> 0 are both gentle. The integrand of a long path or of thousands of
-tied ones is far narrower than the interval, so the nodes are placed where it lives.
+and the flat tail at alpha -> 0 are both gentle. For short paths one set of nodes serves all. The
+integrand of a long path or of thousands of tied ones is far narrower than the interval: there the
+nodes are placed, path by path, where the integrand lives.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ V_LOW, V_HIGH = float(np.log(S_MIN)), float(np.log(40.0))
 # exp(-40) = 4e-18 of the peak is where the integrand is cut off.
 NEGLIGIBLE = 40.0
 PANEL_RANGE, PANEL_STEPS = 16.0, 10
+# Up to this many coefficients in a group, common nodes reach 1e-12 on every path.
+SHORT = 64
+N_PANELS = 10
 
 
 @lru_cache(maxsize=1)
@@ -152,6 +156,65 @@ def _integrate(
     return out
 
 
+def _node_table(
+    v: FloatArray, log_weight: FloatArray, shape: tuple[int, int], tau: float, stationary: bool
+) -> FloatArray:
+    """Rows (coefficients of S, R, E in Q; log weight; alpha; rho) for nodes v."""
+    n_timesteps, n_tied = shape
+    s = np.exp(v)
+    rho, alpha = np.exp(-s), -0.5 / np.cosh(s)
+    log_jacobian = v + np.log(np.tanh(s)) - np.log(2.0 * np.cosh(s))
+    if stationary:
+        coefficients = [1.0 + rho**2, -2.0 * rho, -(rho**2)]
+        logdet = np.log(-np.expm1(-2.0 * s))
+    else:
+        coefficients = [np.ones_like(s), 2.0 * alpha, np.zeros_like(s)]
+        logdet = np.array([logdet_pinned(x, n_timesteps) for x in s])
+    total = log_weight + log_jacobian - tau * alpha + 0.5 * n_tied * logdet
+    return np.column_stack([*coefficients, total, alpha, rho])
+
+
+@lru_cache(maxsize=32)
+def _common_nodes(n_timesteps: int, n_tied: int, tau: float, stationary: bool) -> FloatArray:
+    """Nodes that serve every short path: N_PANELS panels of Gauss-Legendre nodes."""
+    nodes, log_weights = _legendre()
+    ends = np.linspace(V_LOW, V_HIGH, N_PANELS + 1)
+    half = 0.5 * np.diff(ends)[:, None]
+    v = (ends[:-1, None] + half * (1.0 + nodes)).ravel()
+    log_weight = (np.log(half) + log_weights).ravel()
+    return _node_table(v, log_weight, (n_timesteps, n_tied), tau, stationary)
+
+
+@kernel
+def _integrate_at(
+    relative: tuple[FloatArray, FloatArray], table: FloatArray, half_count: float
+) -> FloatArray:
+    """What `_integrate` returns, with given nodes."""
+    out = np.empty((relative[0].shape[0], 6))
+    n_nodes = table.shape[0]
+    inv_q, logs = np.empty(n_nodes), np.empty(n_nodes)
+    for i in range(relative[0].shape[0]):
+        r, e = relative[0][i], relative[1][i]
+        for k in range(n_nodes):
+            q = table[k, 0] + table[k, 1] * r + table[k, 2] * e
+            inv_q[k] = 1.0 / q
+            logs[k] = table[k, 3] - half_count * np.log(q)
+        top = logs.max()
+        total = 0.0
+        sums = np.zeros(5)
+        for k in range(n_nodes):
+            weight = np.exp(logs[k] - top)
+            total += weight
+            for c in range(3):
+                sums[c] += weight * inv_q[k] * table[k, c]
+            sums[3] += weight * table[k, 4]
+            sums[4] += weight * table[k, 5]
+        out[i, 0] = top + np.log(total)
+        out[i, 1:] = sums / total
+        out[i, 2] *= 0.5  # R counts both neighbours
+    return out
+
+
 @dataclass(frozen=True)
 class Exact(AdaptivePrior):
     """The exact marginal of the sparse adaptive prior, a density of S, R and E alone.
@@ -186,10 +249,14 @@ class Exact(AdaptivePrior):
         # At T = 1 there is nothing to correlate and both boundaries are A = 1.
         stationary = self.boundary == "stationary" and n_timesteps > 1
         relative = (stats.R / stats.S, stats.E / stats.S)
-        moments = _integrate(relative, (n_timesteps, n_tied), tau, stationary, _legendre())
+        half_count = 0.5 * n_tied * n_timesteps
+        if n_tied * n_timesteps <= SHORT:
+            table = _common_nodes(n_timesteps, n_tied, tau, stationary)
+            moments = _integrate_at(relative, table, half_count)
+        else:
+            moments = _integrate(relative, (n_timesteps, n_tied), tau, stationary, _legendre())
         # p(alpha) = exp(-tau (alpha + C)) / Z(tau); the kernel integrates exp(-tau alpha).
         log_prior_constant = -truncated_exponential.log_normalizer(tau) - tau * ALPHA_BOUND
-        half_count = 0.5 * n_tied * n_timesteps
         constant = gammaln(half_count) - half_count * np.log(np.pi) + log_prior_constant
         scale = 2.0 * half_count / stats.S
         return Penalty(
@@ -203,14 +270,7 @@ class Exact(AdaptivePrior):
 
     def search_nodes(self, n_timesteps: int) -> FloatArray:
         """A coarse mixture that stands in for the integral while a start is searched for."""
-        if n_timesteps == 1:
-            return np.array([[1.0, 0.0, 0.0, 0.0]])
         v = np.linspace(V_LOW, np.log(5.0), N_SEARCH)
-        s = np.exp(v)
-        log_weight = v + np.log(np.tanh(s)) - np.log(2.0 * np.cosh(s)) + 0.5 * self.tau / np.cosh(s)
-        rho = np.exp(-s)
-        if self.boundary == "stationary":
-            log_weight += 0.5 * np.log(-np.expm1(-2.0 * s))
-            return np.column_stack([1.0 + rho**2, -2.0 * rho, -(rho**2), log_weight])
-        log_weight += 0.5 * np.array([logdet_pinned(x, n_timesteps) for x in s])
-        return np.column_stack([np.ones_like(s), -1.0 / np.cosh(s), np.zeros_like(s), log_weight])
+        stationary = self.boundary == "stationary" and n_timesteps > 1
+        table = _node_table(v, np.zeros_like(v), (n_timesteps, 1), self.tau, stationary)
+        return np.ascontiguousarray(table[:, :4])
