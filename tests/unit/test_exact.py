@@ -36,10 +36,11 @@ def integral(paths, tau, boundary):
         rho = -2 * alpha / (1 + mp.sqrt(1 - 4 * alpha**2))
         inside, beside, corner, log_det = mp.mpf(1), alpha, mp.mpf(1), mp.mpf(0)
         if boundary == "pinned" or n == 1:
-            pivot = mp.mpf(1)
+            # Determinants of the leading blocks: D_t = D_{t-1} - alpha^2 D_{t-2}.
+            last, before = mp.mpf(1), mp.mpf(1)
             for _ in range(n - 1):
-                pivot = 1 - alpha**2 / pivot
-                log_det += mp.log(pivot)
+                last, before = last - alpha**2 * before, last
+            log_det = mp.log(last)
         else:
             # The inverse of rho^|s - t| times 1 - rho^2: Jeffreys' prior ignores the factor.
             inside, beside, log_det = 1 + rho**2, -rho, mp.log(1 - rho**2)
@@ -68,6 +69,9 @@ HARD = {
     "one-step-T6": np.eye(6)[2:3],
     "two-steps": np.array([[0.3, -1.2]]),
     "one-timestep": np.array([[-0.4]]),
+    # More coefficients than common nodes serve: these paths get nodes of their own.
+    "eight-tied-constant-T10": np.ones((8, 10)),
+    "five-tied-half-sine-T15": np.outer([1.0, -2.0, 0.5, 3.0, 1.0], half_sine(15)),
     "three-tied": np.array([[1.0, 1.1, 0.9, 1.2], [-2.0, -2.1, -1.9, -2.3], [0.1, 0.3, 0.2, 0.0]]),
 }
 
@@ -93,6 +97,8 @@ def test_kernel_without_the_compiler(boundary, rng):
     jitted = module._integrate(*arguments, module._legendre())
     plain = module._integrate.py_func(*arguments, module._legendre())
     assert_allclose(plain, jitted, rtol=1e-12)
+    table = module._common_nodes(5, 1, 1.0, boundary == "stationary")
+    assert_allclose(module._integrate_at.py_func(arguments[0], table, 2.5), jitted, rtol=1e-12)
     for i in range(3):
         problem = (arguments[0][0][i], arguments[0][1][i])
         ends = module._panels.py_func(problem, *arguments[1:])
@@ -102,6 +108,24 @@ def test_kernel_without_the_compiler(boundary, rng):
         assert_allclose(value, module._log_integrand(0.1, problem, *arguments[1:]), rtol=1e-12)
         ratio = module._quadratic.py_func(0.7, problem, arguments[3])
         assert_allclose(ratio, module._quadratic(0.7, problem, arguments[3]), rtol=1e-14)
+
+
+@BOUNDARIES
+@pytest.mark.parametrize("tau", [-100.0, 0.0, 100.0])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 32), (16, 4), (64, 1)])
+def test_common_nodes_are_as_good_as_nodes_of_a_paths_own(shape, tau, boundary, rng):
+    """The most coefficients, hence the narrowest integrands, that one set of nodes must serve."""
+    n, m = shape
+    assert n * m in (1, module.SHORT)
+    noise, stationary = rng.normal(size=(20, n)), boundary == "stationary" and n > 1
+    smooth = [np.ones((1, n)), half_sine(n)[None], half_sine(n) + 0.01 * noise]
+    stats = PathStats.of(np.vstack([noise, np.cumsum(noise, axis=1), *smooth]))
+    relative = (stats.R / stats.S, stats.E / stats.S)
+    own = module._integrate(relative, shape, tau, stationary, module._legendre())
+    table = module._common_nodes(n, m, tau, stationary)
+    common = module._integrate_at(relative, table, 0.5 * n * m)
+    # 1e-11 is seen; the specification is 1e-9.
+    assert_allclose(common, own, rtol=2e-10, atol=2e-10)
 
 
 @BOUNDARIES
