@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import Any, TextIO, TypeVar, cast
 
 import numba
+
+_KERNELS: list[Any] = []
+_announced = False
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -16,4 +20,22 @@ def kernel(function: Function) -> Function:
     Kernels that receive or close over other jitted *objects* miss the cache in every new
     process, so they take arrays only. Calling another module-level kernel is fine.
     """
-    return cast("Function", numba.njit(cache=True, error_model="numpy")(function))
+    compiled = numba.njit(cache=True, error_model="numpy")(function)
+    _KERNELS.append(compiled)
+    return cast("Function", compiled)
+
+
+def announce_compilation(stream: TextIO) -> None:
+    """Say, once, that kernels are being compiled, if no machine code of theirs is on disk yet."""
+    global _announced  # noqa: PLW0603
+    if _announced:
+        return
+    _announced = True
+    if not any(kernel.stats.cache_path and _has_code(kernel) for kernel in _KERNELS):
+        stream.write("driftglm: compiling its kernels; this happens once and takes a minute.\n")
+        stream.flush()
+
+
+def _has_code(compiled: Any) -> bool:
+    folder = Path(compiled.stats.cache_path)
+    return any(folder.glob(f"*{compiled.py_func.__name__}-*.nbi"))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -101,45 +102,30 @@ class State:
     noise: float
     eta: FloatArray
 
-    def copy(self) -> State:
+    def copy(self) -> Self:
         """An independent copy."""
         return copy.deepcopy(self)
 
 
 @dataclass(frozen=True)
-class Objective:
-    """Everything that stays the same during a fit, and the number a solver must raise.
+class Problem:
+    """Data and likelihood: everything about a fit but the law of the paths.
 
-    `static` marks features whose path is one number; such a path has length one for the prior.
+    `static` marks features whose path is one number.
     """
 
     design: ColumnDesign
     family: Family
-    prior: PathPrior
     levels: Levels
     noise: Noise
     y: FloatArray
     weights: FloatArray
     static: BoolArray
-    floor: FloatArray = field(init=False)
-    zero_below: FloatArray = field(init=False)
-    zero_log_density: FloatArray = field(init=False)
 
-    def __post_init__(self) -> None:
-        squares = self.design.squares(self.weights)
-        total = np.maximum(squares.sum(axis=1), np.finfo(float).tiny)
-        largest = np.where(self.static, total, np.maximum(squares.max(axis=1), total * 1e-12))
-        reference = self.noise.reference
-        if self.prior.sparse:
-            floor = FLOOR * reference * self.weights.sum() / total
-            zero_below = ZERO * reference / largest
-        else:
-            floor, zero_below = np.zeros_like(total), np.full_like(total, -1.0)
-        object.__setattr__(self, "floor", floor)
-        object.__setattr__(self, "zero_below", zero_below)
-        zero = PathStats(np.zeros_like(total), np.zeros_like(total), np.zeros_like(total))
-        object.__setattr__(self, "zero_log_density", np.zeros_like(total))
-        self.zero_log_density[:] = self._evaluate(zero, np.ones(total.size, bool)).log_density
+    @property
+    def n_rows(self) -> float:
+        """Sum of the weights."""
+        return float(self.weights.sum())
 
     def start(self, beta: FloatArray | None = None) -> State:
         """A state at given paths (zero if not given), levels at zero, noise at its start."""
@@ -166,6 +152,67 @@ class Objective:
         """1 / noise where the family has noise, else 1."""
         return 1.0 / state.noise if self.family.has_noise else 1.0
 
+    def level_squares(self, curvature: FloatArray) -> FloatArray:
+        """Sum of curvature * z^2 per level and step."""
+        columns = self.levels.columns
+        if not columns.size:
+            return np.zeros((self.levels.count, self.design.n_timesteps))
+        return np.array([self.design.by_step(curvature * z * z) for z in columns])
+
+    def level_spread(self, state: State, curvature: FloatArray) -> float:
+        """What the levels' uncertainty adds to the weighted sum of squares."""
+        return float((self.level_squares(curvature) * state.level_variance).sum())
+
+    def common_value(self, state: State, spread: float) -> float:
+        """Expected log-likelihood, divergence of the levels, log prior of the noise.
+
+        `spread` is the weighted sum of squares that uncertainty adds to eta.
+        """
+        return float(
+            self.family.log_likelihood(self.y, state.eta, self.weights, state.noise)
+            - 0.5 * self.precision(state) * spread
+            - state.level_divergence.sum()
+            + self.noise.log_prior(state.noise)
+        )
+
+    def update_noise(self, state: State, spread: float) -> float:
+        """Set the noise to its best value; returns its move in posterior standard deviations."""
+        if not self.family.has_noise:
+            return 0.0
+        old = state.noise
+        squares = float(self.weights @ (self.y - state.eta) ** 2) + spread
+        state.noise = self.noise.update(squares, self.n_rows)
+        return float(abs(np.log(state.noise / old)) * np.sqrt(0.5 * self.n_rows))
+
+
+@dataclass(frozen=True)
+class Objective(Problem):
+    """The floored log posterior of a MAP fit: the number a solver must raise.
+
+    A static path has length one for the prior.
+    """
+
+    prior: PathPrior
+    floor: FloatArray = field(init=False)
+    zero_below: FloatArray = field(init=False)
+    zero_log_density: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        squares = self.design.squares(self.weights)
+        total = np.maximum(squares.sum(axis=1), np.finfo(float).tiny)
+        largest = np.where(self.static, total, np.maximum(squares.max(axis=1), total * 1e-12))
+        reference = self.noise.reference
+        if self.prior.sparse:
+            floor = FLOOR * reference * self.n_rows / total
+            zero_below = ZERO * reference / largest
+        else:
+            floor, zero_below = np.zeros_like(total), np.full_like(total, -1.0)
+        object.__setattr__(self, "floor", floor)
+        object.__setattr__(self, "zero_below", zero_below)
+        zero = PathStats(np.zeros_like(total), np.zeros_like(total), np.zeros_like(total))
+        object.__setattr__(self, "zero_log_density", np.zeros_like(total))
+        self.zero_log_density[:] = self._evaluate(zero, np.ones(total.size, bool)).log_density
+
     def alive(self, beta: FloatArray) -> BoolArray:
         """Paths that are not exactly zero; all of them if the prior has no spike at zero."""
         return np.asarray(beta.any(axis=1) | (not self.prior.sparse))
@@ -191,28 +238,9 @@ class Objective:
                     row[members] = values
         return Penalty(*out)
 
-    def level_squares(self, curvature: FloatArray) -> FloatArray:
-        """Sum of curvature * z^2 per level and step."""
-        columns = self.levels.columns
-        if not columns.size:
-            return np.zeros((self.levels.count, self.design.n_timesteps))
-        return np.array([self.design.by_step(curvature * z * z) for z in columns])
-
-    def expected_squares(self, state: State) -> float:
-        """Expected weighted residual sum of squares, the levels' uncertainty included."""
-        residual = self.y - state.eta
-        spread = (self.level_squares(self.weights) * state.level_variance).sum()
-        return float(self.weights @ residual**2 + spread)
-
     def value(self, state: State, penalty: Penalty | None = None) -> float:
         """The floored log posterior. Every solver must raise it and never lower it."""
         penalty = penalty or self.penalty(state.beta)
         curvature = self.family.curvature(self.y, state.eta, self.weights)
-        spread = (self.level_squares(curvature) * state.level_variance).sum()
-        return float(
-            self.family.log_likelihood(self.y, state.eta, self.weights, state.noise)
-            - 0.5 * self.precision(state) * spread
-            + penalty.log_density.sum()
-            - state.level_divergence.sum()
-            + self.noise.log_prior(state.noise)
-        )
+        spread = self.level_spread(state, curvature)
+        return self.common_value(state, spread) + float(penalty.log_density.sum())

@@ -5,28 +5,41 @@ from __future__ import annotations
 import dataclasses
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray
+from driftglm.bound import Bound, Posterior
 from driftglm.data.features import feature_mask
-from driftglm.data.timesteps import fit_axis
-from driftglm.estimators.rows import Rows, warn_of_dull_columns
+from driftglm.data.timesteps import TimeAxis, fit_axis
+from driftglm.estimators.fitted import Fit, ModeFit, PosteriorFit, Step
+from driftglm.estimators.rows import Rows, check_columns
 from driftglm.estimators.starts import Init, start_paths
+from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.families import Family
 from driftglm.objective import Noise, Objective, State
-from driftglm.priors import Exact, Fixed, PathPrior, PathStats, Penalty, Variational
+from driftglm.priors import Exact, Fixed, Learned, PathPrior, PathStats, Variational
 from driftglm.priors.adaptive import RATE_LIMIT, AdaptivePrior
-from driftglm.solvers import BlockSolver, LBFGSSolver, Solver, SolverResult, StopReason
+from driftglm.solvers import (
+    BlockSolver,
+    CAVISolver,
+    LBFGSSolver,
+    Solver,
+    SolverResult,
+    StopReason,
+)
 
-PRIORS: dict[str, Callable[[], PathPrior]] = {
+PRIORS: dict[str, Callable[[], Any]] = {
+    "learned": Learned,
     "exact": Exact,
     "variational": Variational,
     "fixed": Fixed,
@@ -37,6 +50,7 @@ SOLVERS: dict[str, Callable[[], Solver]] = {
     "lbfgs": LBFGSSolver,
 }
 Extrapolate = Literal["auto", "forecast", "hold", "validate"]
+LEARNED_STARTS: tuple[Init, ...] = ("zero", "lasso-all", "ridge-all", "lasso-one")
 N_RATE_ROUNDS = 5
 N_VALIDATION_STEPS = 3
 
@@ -45,7 +59,7 @@ class DriftEstimator(BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prior": [StrOptions(set(PRIORS)), PathPrior],
+        "prior": [StrOptions(set(PRIORS)), PathPrior, Learned],
         "solver": [StrOptions(set(SOLVERS))],
         "extrapolate": [StrOptions({"auto", "forecast", "hold", "validate"})],
         "fit_intercept": ["boolean"],
@@ -75,11 +89,12 @@ class DriftEstimator(BaseEstimator):
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2
         )
+        check_numbers(y)
         names = getattr(self, "feature_names_in_", None)
         weights = check_weights(sample_weight, y.size)
         axis, codes = fit_axis(time, y.size, self.freq)
         self._family().check_target(y)
-        warn_of_dull_columns(X, names, intercept=self.fit_intercept)
+        check_columns(X, names, intercept=self.fit_intercept)
         kept = weights > 0
         rows = Rows(
             X=X if kept.all() else X[np.flatnonzero(kept)],
@@ -91,53 +106,91 @@ class DriftEstimator(BaseEstimator):
             static=feature_mask(self.static, X.shape[1], names, "static"),
             intercept=self.fit_intercept,
         )
+        self._fit_steps(rows, axis)
+        return self
+
+    def _fit_steps(self, rows: Rows, axis: TimeAxis) -> None:
+        """Fit validated rows whose codes are steps of `axis`."""
         self._axis = axis
         self.timesteps_ = axis.labels
         self._solve(rows)
-        self._choose_extrapolation(X, y, time, weights)
-        return self
+        self._choose_extrapolation(rows)
 
     def _solve(self, rows: Rows) -> None:
         prior = PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
-        if self.n_starts > 1 and prior.sparse:
+        design, order = rows.design()
+        data: dict[str, Any] = {
+            "design": design,
+            "family": self._family(),
+            "levels": rows.levels(order),
+            "noise": self._noise(rows.reference),
+            "y": rows.y[order],
+            "weights": rows.weights[order],
+            "static": rows.static[~rows.always_in],
+        }
+        center = np.zeros(rows.always_in.size)
+        center[~rows.always_in], center[rows.always_in] = design.center, rows.always_in_means
+        columns = (rows.always_in, center, rows.intercept)
+        if isinstance(prior, Learned):
+            bound = Bound(**data, prior=prior, unit=design.units(data["weights"]))
+            result = self._infer(bound, rows)
+            self._fit: Fit = PosteriorFit(bound, cast("Posterior", result.state), *columns)
+        else:
+            objective, result = self._maximise(Objective(**data, prior=prior), rows)
+            self._fit = ModeFit(objective, result.state, *columns)
+            if isinstance(objective.prior, AdaptivePrior):
+                self.rate_ = objective.prior.tau
+        self._report(result)
+
+    def _infer(self, bound: Bound, rows: Rows) -> SolverResult:
+        """The learned prior: the start of highest ELBO among `n_starts`."""
+        if self.solver == "lbfgs":
+            raise DataError(
+                "solver='lbfgs' finds a mode and the learned prior has none to find; "
+                "use solver='block' or 'auto'."
+            )
+        first: Init = "zero" if self.init == "auto" else self.init
+        kinds = list(dict.fromkeys([first, *LEARNED_STARTS]))[: self.n_starts]
+        best: SolverResult | None = None
+        for kind in kinds:
+            beta = start_paths(kind, rows.start_data(), rows.n_timesteps)
+            result = self._run(CAVISolver(), bound, bound.start_posterior(beta))
+            if best is None or result.history[-1] > best.history[-1]:
+                best = result
+        assert best is not None  # noqa: S101 (n_starts >= 1)
+        return best
+
+    def _run(self, solver: Any, problem: Any, state: State) -> SolverResult:
+        progress = _progress_line if self.verbose else None
+        announce_compilation(sys.stderr)
+        result: SolverResult = solver.solve(
+            problem, state, max_iter=self.max_iter, tol=self.tol, progress=progress
+        )
+        if self.verbose:
+            sys.stderr.write("\n")
+        return result
+
+    def _maximise(self, objective: Objective, rows: Rows) -> tuple[Objective, SolverResult]:
+        """A mode; with rate="estimate", alternate with empirical Bayes on the nonzero paths."""
+        prior = objective.prior
+        if self.n_starts > 1:
             raise DataError(
                 f"n_starts={self.n_starts} needs a prior whose starts can be ranked; the "
                 "objective of the paper's priors always prefers the emptier model. "
                 "Choose one start with init=."
             )
-        design, order = rows.design()
-        objective = Objective(
-            design=design,
-            family=self._family(),
-            prior=prior,
-            levels=rows.levels(order),
-            noise=self._noise(rows.reference),
-            y=rows.y[order],
-            weights=rows.weights[order],
-            static=rows.static[~rows.always_in],
-        )
-        kind: Init = self.init
-        if kind == "auto" and prior.sparse:
-            kind = "lasso-one"  # as in the paper
-        beta = start_paths(kind, rows.start_data(), design.n_timesteps)
-        objective, result = self._maximise(objective, objective.start(beta))
-        self._report(rows, objective, result)
-
-    def _maximise(self, objective: Objective, state: State) -> tuple[Objective, SolverResult]:
-        """Solve; with rate="estimate", alternate with empirical Bayes on the nonzero paths."""
+        kind: Init = "lasso-one" if self.init == "auto" and prior.sparse else self.init
+        beta = start_paths(kind, rows.start_data(), rows.n_timesteps)
         solver = SOLVERS[self.solver]()
-        progress = _progress_line if self.verbose else None
-        options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "progress": progress}
-        result = solver.solve(objective, state, **options)
-        prior = objective.prior
+        result = self._run(solver, objective, objective.start(beta))
         if not (isinstance(prior, AdaptivePrior) and prior.rate == "estimate"):
             return objective, result
         for _ in range(N_RATE_ROUNDS):
             old = prior.tau
             moving = result.state.beta[~objective.static]
-            prior = prior.with_estimated_rate(PathStats.of(moving), objective.design.n_timesteps)
+            prior = prior.with_estimated_rate(PathStats.of(moving), rows.n_timesteps)
             objective = dataclasses.replace(objective, prior=prior)
-            result = solver.solve(objective, result.state, **options)
+            result = self._run(solver, objective, result.state)
             if abs(prior.tau - old) <= 1e-3 * max(1.0, abs(old)):
                 break
         if abs(prior.tau) >= RATE_LIMIT:
@@ -150,35 +203,20 @@ class DriftEstimator(BaseEstimator):
             )
         return objective, result
 
-    def _report(self, rows: Rows, objective: Objective, result: SolverResult) -> None:
+    def _report(self, result: SolverResult) -> None:
         """Fitted attributes in the user's units and column order."""
-        state, n_steps = result.state, rows.n_timesteps
-        ordinary = ~rows.always_in
-        n_features = ordinary.size
-        self.coef_path_ = np.zeros((n_steps, n_features))
-        self.coef_path_[:, ordinary] = state.beta.T
-        first = int(rows.intercept)
-        self.coef_path_[:, rows.always_in] = state.level_mean[first:].T
-        self._always_in_means = rows.always_in_means
-        level = state.level_mean[0] if rows.intercept else np.zeros(n_steps)
-        self.intercept_path_ = level - self.coef_path_[:, rows.always_in] @ self._always_in_means
-        alive = objective.alive(state.beta)
-        self.inclusion_probability_ = np.ones(n_features)
-        self.inclusion_probability_[ordinary] = alive.astype(np.float64)
-        penalty = objective.penalty(state.beta)
-        self.autocorrelation_ = np.full(n_features, np.nan)
-        self.autocorrelation_[ordinary] = _autocorrelation(penalty, alive, objective.static)
-        self.autocorrelation_[rows.always_in] = state.level_law[first:, 1]
-        self._level = _LevelForecast.of(state, rows)
+        fit = self._fit
+        self.coef_path_ = fit.coef_path()
+        self.intercept_path_ = fit.intercept_path()
+        self.inclusion_probability_ = fit.inclusion()
+        self.autocorrelation_ = fit.autocorrelation()
         self.objective_history_ = result.history
         self.optimality_ = result.optimality
         self.stop_reason_ = result.reason.value
         self.converged_ = result.reason is StopReason.CONVERGED
         self.n_iter_ = result.n_iter
-        if isinstance(objective.prior, AdaptivePrior):
-            self.rate_ = objective.prior.tau
-        if objective.family.has_noise:
-            self.noise_variance_ = float(state.noise)
+        if fit.problem.family.has_noise:
+            self.noise_variance_ = float(fit.state.noise)
         if not self.converged_:
             warnings.warn(
                 f"stopped after {result.n_iter} iterations ({result.reason.value}) with optimality "
@@ -190,54 +228,40 @@ class DriftEstimator(BaseEstimator):
 
     # ----------------------------------------------------------- extrapolation
 
-    def _choose_extrapolation(self, X: Any, y: FloatArray, time: Any, weights: FloatArray) -> None:
+    def _choose_extrapolation(self, rows: Rows) -> None:
         """Settle how steps after the last are predicted, and set `coef_` and `intercept_`."""
         choice: Extrapolate = self.extrapolate
         if choice == "validate":
-            choice = self._validated_extrapolation(X, y, time, weights)
-        self.extrapolate_ = "hold" if choice == "auto" else choice
-        if self._axis.is_single:
-            self.coef_, self.intercept_ = self.coef_path_[0].copy(), float(self.intercept_path_[0])
-        else:
-            self.coef_, self.intercept_ = self._coefficients(self._axis.n_timesteps)
+            choice = self._validated_extrapolation(rows)
+        if choice == "auto":
+            choice = "forecast" if isinstance(self._fit, PosteriorFit) else "hold"
+        self.extrapolate_ = choice
+        step = self._step(self._axis.n_timesteps - int(self._axis.is_single))
+        self.coef_, self.intercept_ = step.coef.copy(), step.intercept
 
-    def _validated_extrapolation(
-        self, X: Any, y: FloatArray, time: Any, weights: FloatArray
-    ) -> Extrapolate:
+    def _validated_extrapolation(self, rows: Rows) -> Extrapolate:
         """Hold or forecast, by squared error one step ahead on the last training steps."""
-        _, codes = fit_axis(time, y.size, self.freq)
-        seen = np.unique(codes)
         errors = {"hold": 0.0, "forecast": 0.0}
-        for step in seen[2:][-N_VALIDATION_STEPS:]:
-            past, now = np.flatnonzero(codes < step), np.flatnonzero(codes == step)
+        for step in np.unique(rows.codes)[2:][-N_VALIDATION_STEPS:]:
+            past, now = rows.take(rows.codes < step), rows.take(rows.codes == step)
             model = clone(self).set_params(extrapolate="hold", verbose=False)
-            model.set_params(always_in=self._mask("always_in"), static=self._mask("static"))
+            # Codes are steps already: the user's labels, their freq and gaps play no part.
+            axis = TimeAxis("integer", 0, past.n_timesteps, 1)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)
-                model.fit(X[past], y[past], time=codes[past], sample_weight=weights[past])
+                model._fit_steps(past, axis)  # noqa: SLF001
             for choice in errors:
                 model.extrapolate_ = choice
-                residual = y[now] - model.predict(X[now], time=codes[now])
-                errors[choice] += float(weights[now] @ residual**2)
+                coef, intercept = model._coefficients(int(step))  # noqa: SLF001
+                residual = now.y - np.asarray(now.X @ coef).ravel() - intercept
+                errors[choice] += float(now.weights @ residual**2)
         return "forecast" if errors["forecast"] < errors["hold"] else "hold"
 
-    def _mask(self, argument: str) -> np.ndarray:
-        names = getattr(self, "feature_names_in_", None)
-        return feature_mask(getattr(self, argument), self.n_features_in_, names, argument)
-
-    def _coefficients(self, code: int) -> tuple[FloatArray, float]:
-        """Coefficients and intercept of a step, which may lie after the last."""
-        n_steps = self._axis.n_timesteps
-        if code < n_steps:
-            return self.coef_path_[code], float(self.intercept_path_[code])
+    def _step(self, code: int) -> Step:
+        """Coefficients of a step, which may lie after the last."""
         if self.extrapolate_ == "hold":
-            return self.coef_path_[-1].copy(), float(self.intercept_path_[-1])
-        ahead = code - n_steps + 1
-        always_in = self._level.always_in
-        rho = np.where(np.isnan(self.autocorrelation_), 0.0, self.autocorrelation_)
-        coef = self.coef_path_[-1] * rho**ahead
-        level, coef[always_in] = self._level.ahead(ahead)
-        return coef, level - float(coef[always_in] @ self._always_in_means)
+            code = min(code, self._axis.n_timesteps - 1)
+        return self._fit.at(code)
 
     # -------------------------------------------------------------- prediction
 
@@ -247,17 +271,80 @@ class DriftEstimator(BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if time is None:
             return np.asarray(X @ self.coef_).ravel() + self.intercept_
-        codes = self._axis.encode(time, X.shape[0])
         eta = np.empty(X.shape[0])
-        for code in np.unique(codes):
-            rows = np.flatnonzero(codes == code)
-            coef, intercept = self._coefficients(int(code))
-            eta[rows] = np.asarray(X[rows] @ coef).ravel() + intercept
+        for rows, step in self._by_step(time, X.shape[0]):
+            eta[rows] = np.asarray(X[rows] @ step.coef).ravel() + step.intercept
         return eta
+
+    def _by_step(self, time: Any, n_rows: int) -> Iterator[tuple[np.ndarray, Step]]:
+        """Rows and coefficients of every step that occurs; no time: the next step."""
+        if time is None:
+            next_step = self._axis.n_timesteps - int(self._axis.is_single)
+            yield np.arange(n_rows), self._step(next_step)
+            return
+        codes = self._axis.encode(time, n_rows)
+        for code in np.unique(codes):
+            yield np.flatnonzero(codes == code), self._step(int(code))
+
+    def _eta_moments(self, X: Any, time: Any) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of every row's linear predictor."""
+        check_is_fitted(self, "coef_path_")
+        if not isinstance(self._fit, PosteriorFit):
+            raise DataError(
+                f"a fit with prior={self.prior!r} is a posterior mode and has no intervals; "
+                "use prior='learned'."
+            )
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        center = self._fit.center
+        mean, variance = np.empty(X.shape[0]), np.empty(X.shape[0])
+        for rows, step in self._by_step(time, X.shape[0]):
+            part = X[rows]
+            mean[rows] = np.asarray(part @ step.coef).ravel() + step.intercept
+            squares = part.multiply(part) if hasattr(part, "multiply") else part * part
+            # sum_i (x_i - c_i)^2 var_i without forming x - c
+            v = step.coef_variance
+            spread = squares @ v - 2 * (part @ (center * v)) + center**2 @ v
+            variance[rows] = np.maximum(np.asarray(spread).ravel(), 0) + step.level_variance
+        return mean, variance
+
+    # ---------------------------------------------------------------- reporting
+
+    def coef_interval(self, level: float = 0.9) -> FloatArray:
+        """Central intervals of every coefficient at every step: (2, T, p), lower and upper."""
+        check_is_fitted(self, "coef_path_")
+        reach = normal_quantile(level) * self.coef_std_path_
+        return np.stack([self.coef_path_ - reach, self.coef_path_ + reach])
+
+    def summary(self, feature_names: Any = None) -> pd.DataFrame:
+        """One row a feature, most important first.
+
+        Columns: feature, inclusion_probability, kind (zero, static, drifting or sign-flip),
+        coef_first, coef_last, coef_next, lower and upper (90 % of coef_next; NaN for a mode),
+        change (last - first), autocorrelation. Importance is the root mean square of x * beta
+        over the training rows.
+        """
+        check_is_fitted(self, "coef_path_")
+        return summarise(self._fit, self._step(self._axis.n_timesteps), self._names(feature_names))
+
+    def _names(self, feature_names: Any) -> list[str]:
+        if feature_names is None:
+            feature_names = getattr(self, "feature_names_in_", None)
+        if feature_names is None:
+            return [f"x{i}" for i in range(self.n_features_in_)]
+        names = [str(name) for name in feature_names]
+        if len(names) != self.n_features_in_:
+            raise DataError(
+                f"feature_names has {len(names)} names but the model has {self.n_features_in_} "
+                "features; pass one name per column of X."
+            )
+        return names
 
     @property
     def coef_std_path_(self) -> FloatArray:
-        """Posterior standard deviations; the paper's priors give a mode, which has none."""
+        """(T, p) posterior standard deviations; a mode, as of the paper's priors, has none."""
+        fit = getattr(self, "_fit", None)
+        if isinstance(fit, PosteriorFit):
+            return fit.std_path()
         raise AttributeError(
             f"a fit with prior={self.prior!r} is a posterior mode and has no standard deviations; "
             "coef_path_ and inclusion_probability_ (0 or 1) are what it can say."
@@ -269,36 +356,12 @@ class DriftEstimator(BaseEstimator):
         return tags
 
 
-@dataclasses.dataclass(frozen=True)
-class _LevelForecast:
-    """Levels after the last step: their flat part plus deviations that fade with rho."""
-
-    flat: FloatArray
-    last: FloatArray
-    rho: FloatArray
-    intercept: bool
-    always_in: np.ndarray
-
-    @classmethod
-    def of(cls, state: State, rows: Rows) -> _LevelForecast:
-        rho = state.level_law[:, 1]
-        # The posterior mean of the flat part: weights proportional to D^-1 1.
-        ends = np.ones_like(state.level_mean)
-        ends[:, 1:-1] = 1.0 - rho[:, None]
-        flat = (ends * state.level_mean).sum(axis=1) / ends.sum(axis=1)
-        moving = (state.level_law[:, 0] > 0).astype(np.float64)
-        return cls(flat, state.level_mean[:, -1], rho * moving, rows.intercept, rows.always_in)
-
-    def ahead(self, n: int) -> tuple[float, FloatArray]:
-        paths = self.flat + (self.last - self.flat) * self.rho**n
-        return (float(paths[0]), paths[1:]) if self.intercept else (0.0, paths)
-
-
-def _autocorrelation(penalty: Penalty, alive: np.ndarray, static: np.ndarray) -> FloatArray:
-    """Posterior mean lag-1 correlation; 1 for static paths, NaN for zero ones."""
-    out = np.where(alive, penalty.mean_rho, np.nan)
-    out[alive & static] = 1.0
-    return out
+def check_numbers(y: np.ndarray) -> None:
+    """Raise a DataError unless y holds numbers."""
+    if y.dtype.kind not in "fiub":
+        raise DataError(
+            f"y holds {type(y[0]).__name__} values such as {y[0]!r}; pass numbers, one per row."
+        )
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
@@ -306,8 +369,13 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n_rows)
     if isinstance(sample_weight, Real):
-        return np.full(n_rows, float(sample_weight))
-    weights = np.asarray(sample_weight, dtype=np.float64)
+        sample_weight = np.full(n_rows, float(sample_weight))
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"sample_weight cannot be read as numbers ({error}); pass one weight per row."
+        ) from error
     if weights.shape != (n_rows,):
         raise DataError(
             f"sample_weight has shape {weights.shape} but X has {n_rows} rows; "

@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from driftglm._typing import FloatArray
 from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.starts import Init
+from driftglm.estimators.summary import normal_quantile
 from driftglm.families import Gaussian
 from driftglm.objective import Noise
-from driftglm.priors import PathPrior
+from driftglm.priors import Learned, PathPrior
 
 PAPER_NOISE = 0.5
 """The paper's loss, -sum (y - f'beta)^2, is a Gaussian likelihood of this variance."""
@@ -41,10 +42,10 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     always_in, static
         Features (names, positions or masks) that are never dropped / kept constant over time.
     init
-        Start of the search for a mode: "zero" (default: features enter one by one, most
-        correlated first), "lasso-one" (the paper's), "lasso-all", "ridge-all". Paths that
-        start at zero may enter during the search if they have a nonzero mode given the
-        others; with solver="lbfgs" they stay at zero (hence its default is "lasso-one").
+        Start of the search for a mode: "lasso-one" (the paper's, and what "auto" means for its
+        priors), "lasso-all", "ridge-all" or "zero". Paths that start at zero may enter during
+        the search, most correlated first, if they have a nonzero mode given the others; with
+        solver="lbfgs" they stay at zero.
     n_starts
         Number of starting points; 1 for the paper's priors.
     keep_data
@@ -98,7 +99,7 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     def __init__(  # noqa: PLR0913
         self,
         *,
-        prior: str | PathPrior = "exact",
+        prior: str | PathPrior | Learned = "learned",
         solver: Literal["auto", "block", "lbfgs"] = "auto",
         extrapolate: Extrapolate = "auto",
         fit_intercept: bool = True,
@@ -157,6 +158,12 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     def predict(self, X: Any, *, time: Any = None) -> FloatArray:
         """Predict every row with the coefficients of its step; `time=None`: the next step."""
         return self._linear_predictor(X, time)
+
+    def predict_interval(self, X: Any, *, time: Any = None, level: float = 0.9) -> FloatArray:
+        """Central prediction intervals (n_rows, 2): uncertain coefficients plus noise."""
+        mean, variance = self._eta_moments(X, time)
+        reach = normal_quantile(level) * np.sqrt(variance + self.noise_variance_)
+        return np.column_stack([mean - reach, mean + reach])
 
     def score(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> float:
         """R^2 of the predictions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,13 @@ import scipy.sparse as sp
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import ColumnDesign
 from driftglm.estimators.starts import StartData
-from driftglm.exceptions import DataWarning
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.objective import Levels
 
 SHOWN = 5
+ROUNDING = 1e-12
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Squares and sums of squares of such numbers neither vanish nor overflow."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,33 @@ class Rows:
     static: BoolArray
     intercept: bool
 
+    def take(self, keep: BoolArray) -> Rows:
+        """Some of the rows, on an axis that ends with the last step that has one."""
+        kept = np.flatnonzero(keep)
+        codes = self.codes[kept]
+        return replace(
+            self,
+            X=self.X[kept],
+            y=self.y[kept],
+            codes=codes,
+            weights=self.weights[kept],
+            n_timesteps=int(codes.max()) + 1,
+        )
+
+    @property
+    def center(self) -> float:
+        """The mean of y, which the intercept takes up; 0 without one."""
+        return float(np.average(self.y, weights=self.weights)) if self.intercept else 0.0
+
+    @property
+    def centered(self) -> FloatArray:
+        """What is fitted: y without its mean, since digits are lost beside a large level."""
+        return self.y - self.center
+
     @property
     def reference(self) -> float:
         """The variance of y the model has to explain (about 0 without an intercept)."""
-        center = np.average(self.y, weights=self.weights) if self.intercept else 0.0
-        variance = float(np.average((self.y - center) ** 2, weights=self.weights))
+        variance = float(np.average(self.centered**2, weights=self.weights))
         size = float(np.average(self.y**2, weights=self.weights))
         # A constant y leaves nothing to explain; a speck of its size keeps all ratios finite.
         return max(variance, 1e-20 * size) or 1e-20
@@ -70,12 +95,16 @@ class Rows:
         return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen)
 
     def design(self) -> tuple[ColumnDesign, IntArray]:
-        """The ordinary columns, and the order of the rows in it."""
-        return ColumnDesign.from_matrix(self.ordinary, self.codes, self.n_timesteps)
+        """The ordinary columns, centred if there is an intercept, and the order of its rows."""
+        design, order = ColumnDesign.from_matrix(self.ordinary, self.codes, self.n_timesteps)
+        return (design.centered(self.weights[order]) if self.intercept else design), order
 
     def levels(self, order: IntArray) -> Levels:
         """Intercept first, then the always-in columns, rows in the design's order."""
-        columns = (self._always_in_columns() - self.always_in_means).T
+        chosen = self._always_in_columns()
+        columns = (chosen - self.always_in_means).T
+        # A column of one value leaves rounding errors, which are no feature.
+        columns[np.abs(columns).max(axis=1) <= ROUNDING * np.abs(chosen).max(axis=0)] = 0.0
         static = self.static[self.always_in]
         if self.intercept:
             columns = np.vstack([np.ones(self.y.size), columns])
@@ -86,7 +115,7 @@ class Rows:
 
     def start_data(self) -> StartData:
         """Rows for a starting fit: steps' means and always-in features taken out of y."""
-        target = self.y.copy()
+        target = self.centered
         columns = self._always_in_columns()
         if self.intercept:
             target = self._within_step(target)
@@ -103,11 +132,19 @@ class Rows:
         return np.asarray(column - (sums / np.where(total > 0, total, 1.0))[self.codes])
 
 
-def warn_of_dull_columns(X: Any, names: Any, *, intercept: bool) -> None:
-    """Warn of columns that cannot say anything: zero everywhere, or one value everywhere."""
+def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
+    """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
     low, high = X.min(axis=0), X.max(axis=0)
     if sp.issparse(X):
         low, high = low.toarray().ravel(), high.toarray().ravel()
+    size = np.maximum(np.abs(low), np.abs(high))
+    extreme = (size > LARGEST) | ((size > 0) & (size < SMALLEST))
+    if extreme.any():
+        raise DataError(
+            f"{int(extreme.sum())} of {size.size} columns ({_listed(extreme, names)}) have values "
+            f"of size {size[extreme][0]:.3g}; sizes from {SMALLEST:g} to {LARGEST:g} can be "
+            "squared. Change their unit."
+        )
     constant = low == high
     zero = constant & (high == 0)
     if zero.any():
@@ -115,7 +152,7 @@ def warn_of_dull_columns(X: Any, names: Any, *, intercept: bool) -> None:
             f"{int(zero.sum())} of {zero.size} columns are zero in every row "
             f"({_listed(zero, names)}); their coefficients are 0. Drop them to silence this.",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     if intercept and (constant & ~zero).any():
         warnings.warn(
@@ -123,7 +160,7 @@ def warn_of_dull_columns(X: Any, names: Any, *, intercept: bool) -> None:
             f"({_listed(constant & ~zero, names)}) and cannot be told from the intercept; "
             "drop them, or set fit_intercept=False.",
             DataWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

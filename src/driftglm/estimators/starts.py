@@ -53,7 +53,7 @@ class StartData:
 def start_paths(kind: Init, data: StartData, n_timesteps: int) -> FloatArray:
     """Starting paths (n_features, n_timesteps), constant over time."""
     n_features = data.X.shape[1]
-    if kind in {"zero", "auto"} or not np.any(data.target):
+    if kind in {"zero", "auto"} or n_features == 0 or not np.any(data.target):
         return np.zeros((n_features, n_timesteps))
     scale = _root_mean_square(data.X, data.weights)
     scale[scale == 0] = 1.0

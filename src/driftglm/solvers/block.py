@@ -8,90 +8,59 @@ objective; a path that reaches zero stays there, and only live paths are visited
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.design import ColumnDesign
 from driftglm.objective import Objective, State
 from driftglm.priors import Penalty
 from driftglm.solvers.base import Progress, SolverResult, StopReason
 from driftglm.solvers.kernels import search_inplace, sweep_inplace
 from driftglm.solvers.levels import update_levels
+from driftglm.solvers.rowstate import RowWork
 
 N_SEARCH_PASSES = 10
 N_STALLED = 10
 
 
 @dataclass
-class _Pass:
-    """The arrays a pass over the features works on, in the layout the kernels want."""
+class _Pass(RowWork):
+    """A pass over the features of an Objective."""
 
-    objective: Objective
-    state: State
-    score: FloatArray = field(init=False)
-    curvature: FloatArray = field(init=False)
-    squares: FloatArray = field(init=False)
-    _unit: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._unit = self.objective.family.quadratic and bool((self.objective.weights == 1).all())
-        self._refresh(first=True)
-
-    def _refresh(self, *, first: bool = False) -> None:
-        """Score and curvature at the present eta; a quadratic family's curvature is constant."""
-        objective, eta = self.objective, self.state.eta
-        self.score = objective.family.score(objective.y, eta, objective.weights)
-        if first or not objective.family.quadratic:
-            self.curvature = objective.family.curvature(objective.y, eta, objective.weights)
-            self.squares = objective.design.squares(self.curvature)
+    problem: Objective
 
     @property
-    def _rows(self) -> tuple[FloatArray, FloatArray]:
-        return self.score, np.empty(0) if self._unit else self.curvature
-
-    @property
-    def _paths(self) -> tuple[FloatArray, np.ndarray, FloatArray]:
-        return self.state.beta, self.objective.static, self.objective.zero_below
-
-    @property
-    def _columns(self) -> tuple[FloatArray, np.ndarray, IntArray]:
-        design = self.objective.design
-        return design.values, design.rows, design.segments
-
-    def update_levels(self) -> float:
-        return update_levels(self.objective, self.state, self.score, self.curvature)
+    def _paths(self) -> tuple[FloatArray, BoolArray, FloatArray]:
+        return self.state.beta, self.problem.static, self.problem.zero_below
 
     def sweep(self, order: IntArray, penalty: Penalty) -> float:
         laws = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
-        precision = self.objective.precision(self.state)
-        return sweep_inplace(
-            order, self._columns, self._rows, self.squares, precision, laws, self._paths
-        )
+        precision, rows = self.problem.precision(self.state), self.for_kernels()
+        worst = sweep_inplace(order, self.columns, rows, self.squares, precision, laws, self._paths)
+        self.absorb(rows)
+        return worst
 
     def search(self, order: IntArray, nodes: tuple[FloatArray, FloatArray]) -> int:
-        precision = self.objective.precision(self.state)
-        return search_inplace(
-            order, self._columns, self._rows, self.squares, precision, nodes, self._paths
+        precision, rows = self.problem.precision(self.state), self.for_kernels()
+        n_switched = search_inplace(
+            order, self.columns, rows, self.squares, precision, nodes, self._paths
         )
+        self.absorb(rows)
+        return n_switched
 
     def finish(self) -> float:
-        """Bring eta in step with the score, then the noise; returns the noise's scaled move."""
-        objective, state = self.objective, self.state
-        before = objective.family.score(objective.y, state.eta, objective.weights)
-        state.eta += (before - self.score) / self.curvature
-        old = state.noise
-        n_rows = float(objective.weights.sum())
-        if objective.family.has_noise:
-            state.noise = objective.noise.update(objective.expected_squares(state), n_rows)
-        self._refresh()
-        return float(abs(np.log(state.noise / old)) * np.sqrt(0.5 * n_rows))
+        """Bring eta and noise in step; returns the noise's move in standard deviations."""
+        self.settle()
+        spread = self.problem.level_spread(self.state, self.curvature)
+        return self.problem.update_noise(self.state, spread)
 
 
-def visiting_order(objective: Objective, score: FloatArray, squares: FloatArray) -> IntArray:
+def visiting_order(design: ColumnDesign, score: FloatArray, squares: FloatArray) -> IntArray:
     """Features by falling correlation with what the levels leave unexplained."""
     total = squares.sum(axis=1)
-    pull = np.abs(objective.design.gradient(score).sum(axis=1))
+    pull = np.abs(design.gradient(score).sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = np.where(total > 0, pull / np.sqrt(total), -1.0)
     return np.argsort(-correlation, kind="stable").astype(np.int64)
@@ -104,7 +73,7 @@ def search_start(objective: Objective, state: State) -> IntArray:
     null_score = objective.family.score(objective.y, np.zeros_like(state.eta), objective.weights)
     null = state.copy()
     update_levels(objective, null, null_score, work.curvature)
-    order = visiting_order(objective, null_score, work.squares)
+    order = visiting_order(objective.design, null_score, work.squares)
     state.beta = beta
     n_steps = objective.design.n_timesteps
     full, single = objective.prior.search_nodes(n_steps), objective.prior.search_nodes(1)

@@ -2,7 +2,8 @@
 
 Both kernels visit features in a given order. A visit needs, per step, the gradient
 g_t = sum x * score and the curvature h_t = sum x^2 * curvature; the path's new value then solves
-a tridiagonal system, and `score` is kept in step with it. One visit costs O(entries + T).
+a tridiagonal system, and the score is kept in step with it. One visit costs O(entries + T), also
+when columns are centred: what centring adds to eta is one number per step, kept aside.
 """
 
 from __future__ import annotations
@@ -14,30 +15,38 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design.columns import RowArray
 from driftglm.priors.chain import solve_tridiagonal_inplace
 
-Columns = tuple[FloatArray, RowArray, IntArray]
+Columns = tuple[FloatArray, RowArray, IntArray, FloatArray, FloatArray]
+"""values, rows, segments, center, and the sums of curvature * x per feature and step."""
+RowState = tuple[FloatArray, FloatArray, FloatArray]
+"""score, curvature (empty: all ones) and (3, T): offset of eta not yet in the score, sum of the
+score, sum of the curvature."""
 N_SEARCH_STEPS = 50
 
 
 @kernel
-def _gradient_inplace(columns: Columns, i: int, score: FloatArray, out: FloatArray) -> None:
-    values, rows, segments = columns
+def gradient_inplace(columns: Columns, i: int, state: RowState, out: FloatArray) -> None:
+    """Sum of (x - center) * score of one feature, step by step."""
+    values, rows, segments, center, sums = columns
+    score, _, steps = state
     for t in range(out.shape[0]):
         total = 0.0
         for k in range(segments[i, t], segments[i, t + 1]):
             total += values[k] * score[rows[k]]
-        out[t] = total
+        rest = steps[1, t] - steps[0, t] * steps[2, t]
+        out[t] = total - steps[0, t] * sums[i, t] - center[i] * rest
 
 
 @kernel
-def _shift_inplace(
-    columns: Columns, i: int, change: FloatArray, score: FloatArray, curvature: FloatArray
-) -> None:
-    """Take the change of one path out of the score. No curvature array: it is 1 everywhere."""
-    values, rows, segments = columns
+def shift_inplace(columns: Columns, i: int, change: FloatArray, state: RowState) -> None:
+    """Take the change of one path out of the score."""
+    values, rows, segments, center, sums = columns
+    score, curvature, steps = state
     for t in range(change.shape[0]):
         delta = change[t]
         if delta == 0.0:
             continue
+        steps[0, t] -= center[i] * delta
+        steps[1, t] -= sums[i, t] * delta
         if curvature.shape[0] == 0:
             for k in range(segments[i, t], segments[i, t + 1]):
                 score[rows[k]] -= values[k] * delta
@@ -82,7 +91,7 @@ def _solve_inplace(h: FloatArray, b: FloatArray, law: FloatArray, work: FloatArr
 def sweep_inplace(
     order: IntArray,
     columns: Columns,
-    rows: tuple[FloatArray, FloatArray],
+    state: RowState,
     squares: FloatArray,
     precision: float,
     laws: FloatArray,
@@ -90,18 +99,17 @@ def sweep_inplace(
 ) -> float:
     """One pass of majorise-minimise over the paths named in `order`.
 
-    `rows` is (score, curvature), the first changed; `squares` the sums of curvature * x^2;
+    `state` is changed in place; `squares` the sums of curvature * x^2;
     `laws` (n_features, 3) the quadratic bound of the prior; `paths` is (beta, static,
     zero_below), the first changed. Returns the largest scaled gradient met on the way.
     """
-    score, curvature = rows
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
     change, work = np.empty(n_steps), np.empty((3, n_steps))
     worst = 0.0
     for i in order:
-        _gradient_inplace(columns, i, score, g)
+        gradient_inplace(columns, i, state, g)
         n = n_steps
         for t in range(n_steps):
             g[t] *= precision
@@ -122,7 +130,7 @@ def sweep_inplace(
             new = work[0, 0] if static[i] else work[0, t]
             change[t] = new - beta[i, t]
             beta[i, t] = new
-        _shift_inplace(columns, i, change, score, curvature)
+        shift_inplace(columns, i, change, state)
     return worst
 
 
@@ -190,7 +198,7 @@ def _conditional_mode_inplace(
 def search_inplace(
     order: IntArray,
     columns: Columns,
-    rows: tuple[FloatArray, FloatArray],
+    state: RowState,
     squares: FloatArray,
     precision: float,
     nodes: tuple[FloatArray, FloatArray],
@@ -202,14 +210,13 @@ def search_inplace(
     this is for finding a start. `nodes` are the coarse mixtures for paths of full length and
     of length one. Returns how many paths changed between zero and nonzero.
     """
-    score, curvature = rows
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
     path, change = np.empty(n_steps), np.empty(n_steps)
     n_switched = 0
     for i in order:
-        _gradient_inplace(columns, i, score, g)
+        gradient_inplace(columns, i, state, g)
         n = n_steps
         for t in range(n_steps):
             g[t] *= precision
@@ -230,6 +237,6 @@ def search_inplace(
             change[t] = new - beta[i, t]
             beta[i, t] = new
         if not (was_zero and is_zero):
-            _shift_inplace(columns, i, change, score, curvature)
+            shift_inplace(columns, i, change, state)
         n_switched += was_zero != is_zero
     return n_switched

@@ -83,10 +83,9 @@ class _Variables:
         squares = design.squares(objective.weights)
         total = np.maximum(squares.sum(axis=1), np.finfo(float).tiny)
         self.unit = np.sqrt(objective.weights.sum() / total)
-        self.level_squares = objective.level_squares(objective.weights)
         self.squares = squares
         self.levels = [_Whitening(v, rho, design.n_timesteps) for v, rho in state.level_law]
-        self.spread = float((self.level_squares * state.level_variance).sum())
+        self.spread = objective.level_spread(state, objective.weights)
         self.optimality = np.inf
 
     def pack(self) -> FloatArray:
@@ -127,7 +126,7 @@ class _Variables:
         if not objective.family.has_noise:
             return self.state.noise
         squares = float(objective.weights @ (objective.y - eta) ** 2) + self.spread
-        return objective.noise.update(squares, float(objective.weights.sum()))
+        return objective.noise.update(squares, objective.n_rows)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Minus the objective (up to a constant) and its gradient."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.objective import Objective, State
+from driftglm.objective import Problem, State
 from driftglm.priors.gaussian_path import best_level_law, kl_divergence, posterior_inplace
 
 
 def update_levels(
-    objective: Objective,
+    problem: Problem,
     state: State,
     score: FloatArray,
     curvature: FloatArray,
@@ -23,9 +23,9 @@ def update_levels(
     which is where EM would end. Returns the largest scaled gradient met, in the units of
     `SolverResult.optimality`. `state.eta` is not touched.
     """
-    design, levels = objective.design, objective.levels
-    precision = objective.precision(state)
-    squares = objective.level_squares(curvature)
+    design, levels = problem.design, problem.levels
+    precision = problem.precision(state)
+    squares = problem.level_squares(curvature)
     out = np.empty((3, design.n_timesteps))
     worst = 0.0
     for j in range(levels.count):

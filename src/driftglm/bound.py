@@ -1,0 +1,124 @@
+"""The evidence lower bound of a fit with the learned prior: what its solver must raise.
+
+    ELBO = E[log p(y | eta)] + sum_g sum_k n_gk log pi_gk - sum_i sum_k phi_ik (log phi_ik + KL_ik)
+           - levels' divergence + log p(noise)
+
+n_gk is the expected number of features of group g in component k. Every term belongs to the
+present posterior, whatever visit set it: no log-normaliser of an earlier visit is reused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.objective import Problem, State
+from driftglm.priors.learned import Learned
+from driftglm.priors.mixture import Components
+
+
+@dataclass
+class Posterior(State):
+    """A factorised posterior over paths; `beta` holds the means.
+
+    Parameters
+    ----------
+    variance
+        (n_features, n_timesteps).
+    phi
+        (n_features, K) probability of every component.
+    divergence
+        (n_features,) sum_k phi (log phi + KL).
+    pull, precision_seen
+        (n_features, n_timesteps) b and (n_features,) noise precision of the visit that set a
+        path's posterior, in the path's internal unit: with the components they give back the
+        whole posterior, forecasts included.
+    log_pi
+        (n_groups, K) log weights.
+    components
+        The laws phi and pi refer to; fewer as negligible ones are dropped.
+    """
+
+    variance: FloatArray
+    phi: FloatArray
+    divergence: FloatArray
+    pull: FloatArray
+    precision_seen: FloatArray
+    log_pi: FloatArray
+    components: Components
+
+    @property
+    def inclusion(self) -> FloatArray:
+        """Probability that a path is not zero."""
+        return np.asarray(1.0 - self.phi[:, self.components.is_zero].sum(axis=1))
+
+
+@dataclass(frozen=True)
+class Bound(Problem):
+    """The ELBO of the learned prior.
+
+    `unit` (n_features,) is what each column is divided by inside the fit; `groups` gives every
+    feature the group whose weights it shares.
+    """
+
+    prior: Learned
+    unit: FloatArray
+    groups: IntArray = field(init=False)
+    squares: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", self.static.astype(np.int64))
+        object.__setattr__(self, "squares", self.design.squares(self.weights))
+
+    @property
+    def n_groups(self) -> int:
+        """Ordinary features, and those kept static."""
+        return 2
+
+    def components(self) -> Components:
+        """The prior's grid, scaled to var(y) and to the typical column."""
+        mean_square = self.squares.sum(axis=1) / self.unit**2 / self.n_rows
+        seen = mean_square[mean_square > 0]
+        typical = float(np.median(seen)) if seen.size else 1.0
+        largest = self.noise.reference / typical
+        return self.prior.components(largest, self.n_rows, self.design.n_timesteps)
+
+    def start_posterior(self, beta: FloatArray | None = None) -> Posterior:
+        """A posterior to start from: point masses at given means, weights at their start."""
+        state = self.start(beta)
+        components = self.components()
+        pi = np.tile(self.prior.start_weights(components.count), (self.n_groups, 1))
+        pi[1, ~components.is_static] = 0.0
+        pi /= pi.sum(axis=1, keepdims=True)
+        shape = state.beta.shape
+        with np.errstate(divide="ignore"):
+            log_pi = np.log(pi)
+        return Posterior(
+            **vars(state),
+            variance=np.zeros(shape),
+            phi=np.zeros((shape[0], components.count)),
+            divergence=np.zeros(shape[0]),
+            pull=np.zeros(shape),
+            precision_seen=np.zeros(shape[0]),
+            log_pi=log_pi,
+            components=components,
+        )
+
+    def spread(self, posterior: Posterior) -> float:
+        """What the uncertainty of paths and levels adds to the weighted sum of squares."""
+        levels = self.level_spread(posterior, self.weights)
+        return levels + float(np.einsum("it,it->", self.squares, posterior.variance))
+
+    def counts(self, posterior: Posterior) -> FloatArray:
+        """n_gk: expected number of features per group and component."""
+        return np.array([posterior.phi[self.groups == g].sum(axis=0) for g in range(self.n_groups)])
+
+    def value(self, posterior: Posterior) -> float:
+        """The ELBO, exactly."""
+        counts = self.counts(posterior)
+        used = counts > 0
+        weights = float((counts[used] * posterior.log_pi[used]).sum())
+        common = self.common_value(posterior, self.spread(posterior))
+        return common + weights - float(posterior.divergence.sum())

@@ -1,0 +1,56 @@
+"""The table of features: what matters, whether it drifts, and where it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from driftglm._typing import FloatArray
+from driftglm.estimators.fitted import Fit, PosteriorFit, Step
+from driftglm.exceptions import DataError
+
+INCLUDED = 0.5
+LEVEL = 0.9
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width of a central interval in standard deviations."""
+    if not 0 < level < 1:
+        raise DataError(f"level={level!r}; pass a probability between 0 and 1, e.g. 0.9.")
+    return float(norm.ppf(0.5 + 0.5 * level))
+
+
+def kinds(fit: Fit) -> np.ndarray:
+    """zero, static, sign-flip or drifting, for every feature."""
+    path = fit.coef_path()
+    reach = normal_quantile(LEVEL) * (fit.std_path() if isinstance(fit, PosteriorFit) else 0.0)
+    flips = ((path - reach > 0).any(axis=0)) & ((path + reach < 0).any(axis=0))
+    static = fit.static_probability() >= INCLUDED
+    moving = np.where(flips, "sign-flip", "drifting")
+    kind = np.where(static | (fit.n_timesteps == 1), "static", moving)
+    return np.where(fit.inclusion() < INCLUDED, "zero", kind)
+
+
+def summarise(fit: Fit, step: Step, names: list[str]) -> pd.DataFrame:
+    """One row a feature, most important first; `step` is the one to predict next."""
+    path = fit.coef_path()
+    reach: FloatArray = np.full(path.shape[1], np.nan)
+    if isinstance(fit, PosteriorFit):
+        reach = normal_quantile(LEVEL) * np.sqrt(step.coef_variance)
+    table = pd.DataFrame(
+        {
+            "feature": names,
+            "inclusion_probability": fit.inclusion(),
+            "kind": kinds(fit),
+            "coef_first": path[0],
+            "coef_last": path[-1],
+            "coef_next": step.coef,
+            "lower": step.coef - reach,
+            "upper": step.coef + reach,
+            "change": path[-1] - path[0],
+            "autocorrelation": fit.autocorrelation(),
+        }
+    )
+    order = np.argsort(-fit.importance(), kind="stable")
+    return table.iloc[order].reset_index(drop=True)

@@ -1,0 +1,98 @@
+"""The learned prior: the hyperprior over scale and autocorrelation is estimated from the features.
+
+A path is zero, or Gaussian with a constant part of variance `static` and a chain of variance
+`dynamic` and autocorrelation rho. The combinations form a grid; their weights are learned by EM
+from the features themselves, so no hyperparameter is left to tune.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftglm._typing import FloatArray
+from driftglm.exceptions import DataError
+from driftglm.priors.base import Boundary, check_boundary
+from driftglm.priors.mixture import Components
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A mixture over zero and (static variance, dynamic variance, autocorrelation).
+
+    Parameters
+    ----------
+    shares
+        The parts of a path's variance that are constant over time; 1 is a static path.
+    correlations
+        Lag-1 autocorrelations of the drifting part.
+    n_scales
+        Number of total variances, on a geometric grid between what a single feature needs to
+        explain all of y and what can just be told from zero.
+    zero_weight
+        Where the weight of zero starts; it is learned like the others.
+    boundary
+        Of the drifting part: "stationary", or "pinned" as in the paper.
+    weights
+        Fixed weights of the components, zero first, instead of learning them (for experts).
+    """
+
+    shares: tuple[float, ...] = (0.0, 0.5, 0.9, 1.0)
+    correlations: tuple[float, ...] = (0.0, 0.5, 0.9)
+    n_scales: int = 12
+    zero_weight: float = 0.9
+    boundary: Boundary = "stationary"
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_boundary(self.boundary)
+        for name, least, most in (("shares", 0.0, 1.0), ("correlations", 0.0, 1.0)):
+            values = getattr(self, name)
+            if not values or not all(least <= value <= most for value in values):
+                raise DataError(f"{name}={values!r}; pass one or more numbers between 0 and 1.")
+        if 1.0 in self.correlations:
+            raise DataError("correlations contains 1; a chain needs rho < 1, e.g. 0.99.")
+        if self.n_scales < 1 or not 0 < self.zero_weight < 1:
+            raise DataError(
+                f"n_scales={self.n_scales!r} must be at least 1 and "
+                f"zero_weight={self.zero_weight!r} between 0 and 1."
+            )
+
+    def scales(self, largest: float, n_rows: float) -> FloatArray:
+        """The grid of total variances: `largest` down to `largest / n_rows`.
+
+        A smaller variance could not be told from zero, and inclusion would mean nothing.
+        """
+        return largest * np.geomspace(1.0, 1.0 / max(n_rows, 10.0), self.n_scales)
+
+    def components(self, largest: float, n_rows: float, n_timesteps: int) -> Components:
+        """The grid of laws, zero first, those that share a chain side by side."""
+        laws = [(0.0, 0.0, 0.0)]
+        for scale in self.scales(largest, n_rows):
+            if 1.0 in self.shares or n_timesteps == 1:
+                laws.append((0.0, 0.0, scale))
+            if n_timesteps == 1:
+                continue
+            laws += [
+                ((1.0 - share) * scale, rho, share * scale)
+                for rho in self.correlations
+                for share in self.shares
+                if share < 1.0
+            ]
+        dynamic, rho, static = np.array(sorted(laws)).T
+        return Components(static.copy(), dynamic.copy(), rho.copy(), self.boundary, n_timesteps)
+
+    def start_weights(self, n_components: int) -> FloatArray:
+        """Weights EM starts from."""
+        if self.weights is not None:
+            weights = np.asarray(self.weights, dtype=np.float64)
+            if weights.shape != (n_components,) or (weights < 0).any() or not weights.any():
+                raise DataError(
+                    f"weights has shape {weights.shape}; this grid needs {n_components} weights, "
+                    "zero first, none negative."
+                )
+            return weights / weights.sum()
+        out = np.full(n_components, (1.0 - self.zero_weight) / max(n_components - 1, 1))
+        out[0] = self.zero_weight
+        return out

@@ -1,0 +1,189 @@
+"""Coordinate ascent on the evidence lower bound, one path at a time.
+
+A pass updates the levels, then visits paths (most correlated first), then the noise, then the
+weights of the mixture; each step is the exact maximiser given the rest, so the bound never falls.
+Paths that are almost surely zero are visited every few passes only, and components no feature
+uses are dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftglm._jit import kernel
+from driftglm._typing import FloatArray, IntArray
+from driftglm.bound import Bound, Posterior
+from driftglm.priors.mixture import (
+    Tables,
+    average_inplace,
+    log_evidences_inplace,
+    weights_inplace,
+)
+from driftglm.solvers.base import Progress, SolverResult, StopReason
+from driftglm.solvers.block import visiting_order
+from driftglm.solvers.kernels import Columns, RowState, gradient_inplace, shift_inplace
+from driftglm.solvers.levels import update_levels
+from driftglm.solvers.rowstate import RowWork
+
+RARE = 0.01
+"""Paths less likely than this to matter are visited every EVERY passes."""
+EVERY = 4
+N_FULL = 3
+"""Passes at the start that visit every path."""
+DROP = 1e-10
+"""Components with a smaller share of the features are dropped."""
+RISE = 0.1
+"""A pass has converged when it raises the bound by less than RISE * tol per row."""
+STILL = (1e-10, 1e-6)
+"""An update smaller than this (in squared deviations, in probability) is left undone."""
+
+
+@kernel
+def _visit_inplace(
+    order: IntArray,
+    columns: Columns,
+    rows: RowState,
+    squares: FloatArray,
+    precision: float,
+    law: tuple[Tables, FloatArray, IntArray, FloatArray],
+    posterior: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray],
+) -> None:
+    """One pass over the paths in `order`; everything in `posterior` and the score is updated."""
+    tables, log_pi, groups, unit = law
+    beta, variance, phi, divergence, pull, precision_seen = posterior
+    n_steps, n_components = beta.shape[1], phi.shape[1]
+    g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
+    change, out, work = np.empty(n_steps), np.empty((2, n_steps)), np.empty((4, n_steps))
+    evidence, parts = np.empty(n_components), np.empty((3, n_components))
+    new_phi = np.empty(n_components)
+    for i in order:
+        gradient_inplace(columns, i, rows, g)
+        per_unit = precision / unit[i]
+        for t in range(n_steps):
+            h[t] = per_unit / unit[i] * squares[i, t]
+            b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit[i]
+        log_evidences_inplace(h, b, tables, evidence, parts)
+        weights_inplace(evidence, log_pi[groups[i]], new_phi)
+        new_divergence = average_inplace(h, b, tables, new_phi, parts, out, work)
+        moved = shifted = 0.0
+        for t in range(n_steps):
+            change[t] = out[0, t] / unit[i] - beta[i, t]
+            moved += h[t] * (change[t] * unit[i]) ** 2
+        for k in range(n_components):
+            shifted += abs(new_phi[k] - phi[i, k])
+        if moved < STILL[0] and shifted < STILL[1]:
+            continue
+        for t in range(n_steps):
+            beta[i, t] += change[t]
+            variance[i, t] = out[1, t] / unit[i] ** 2
+            pull[i, t] = b[t]
+        phi[i] = new_phi
+        divergence[i] = new_divergence
+        precision_seen[i] = precision
+        shift_inplace(columns, i, change, rows)
+
+
+@dataclass(frozen=True)
+class CAVISolver:
+    """Coordinate-ascent variational inference for the learned prior."""
+
+    def solve(
+        self,
+        bound: Bound,
+        posterior: Posterior,
+        *,
+        max_iter: int,
+        tol: float,
+        progress: Progress | None = None,
+    ) -> SolverResult:
+        """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
+        posterior = posterior.copy()
+        order = _order(bound, posterior)
+        history: list[float] = []
+        rise, reason = np.inf, StopReason.MAX_ITER
+        everyone = bound.prior.weights is None and not posterior.phi.any()
+        tables = posterior.components.tables()
+        work = RowWork(bound, posterior)
+        since_full = 0
+        for iteration in range(max_iter):
+            full = iteration < N_FULL or since_full + 1 >= EVERY or everyone
+            visited = order if full else order[posterior.inclusion[order] > RARE]
+            _pass(work, bound, posterior, visited, tables)
+            history.append(bound.value(posterior))
+            since_full = 0 if full else since_full + 1
+            if progress is not None:
+                progress(iteration + 1, history[-1], int((posterior.inclusion > 0.5).sum()))  # noqa: PLR2004
+            rise = history[-1] - history[-2] if iteration else np.inf
+            if rise < RISE * tol * bound.n_rows:
+                if full and iteration >= N_FULL:
+                    reason = StopReason.CONVERGED
+                    break
+                since_full = EVERY  # look at all paths before believing it
+            everyone = _learn_weights(bound, posterior)
+            if everyone:
+                tables = posterior.components.tables()
+        return SolverResult(
+            posterior, np.array(history), float(rise / (RISE * bound.n_rows)), reason
+        )
+
+
+def _order(bound: Bound, posterior: Posterior) -> IntArray:
+    """Features by falling correlation with what the levels alone leave unexplained."""
+    null = bound.start()
+    null_score = bound.family.score(bound.y, null.eta, bound.weights)
+    update_levels(bound, null, null_score, bound.weights)
+    del posterior
+    return visiting_order(bound.design, null_score, bound.squares)
+
+
+def _pass(
+    work: RowWork, bound: Bound, posterior: Posterior, order: IntArray, tables: Tables
+) -> None:
+    """Levels, paths, noise."""
+    work.update_levels()
+    rows = work.for_kernels()
+    _visit_inplace(
+        order,
+        work.columns,
+        rows,
+        bound.squares,
+        bound.precision(posterior),
+        (tables, posterior.log_pi, bound.groups, bound.unit),
+        (
+            posterior.beta,
+            posterior.variance,
+            posterior.phi,
+            posterior.divergence,
+            posterior.pull,
+            posterior.precision_seen,
+        ),
+    )
+    work.absorb(rows)
+    work.settle()
+    bound.update_noise(posterior, bound.spread(posterior))
+
+
+def _learn_weights(bound: Bound, posterior: Posterior) -> bool:
+    """The EM step for the weights; returns True if components were dropped.
+
+    Dropping lowers the bound by at most the features they held, DROP of all; every path must
+    be visited before the bound is looked at again.
+    """
+    if bound.prior.weights is not None:
+        return False
+    counts = bound.counts(posterior)
+    sizes = np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
+    pi = np.where(counts.sum(axis=1, keepdims=True) > 0, counts / sizes, np.exp(posterior.log_pi))
+    keep = (counts > DROP * sizes).any(axis=0)
+    if keep.all():
+        with np.errstate(divide="ignore"):
+            posterior.log_pi = np.log(pi)
+        return False
+    posterior.components = posterior.components.take(keep)
+    pi = pi[:, keep]
+    with np.errstate(divide="ignore"):
+        posterior.log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
+    posterior.phi = np.ascontiguousarray(posterior.phi[:, keep])
+    return True
