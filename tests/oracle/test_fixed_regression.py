@@ -38,9 +38,9 @@ def chain_precision(prior, n_timesteps):
     if prior.boundary == "stationary":
         return np.linalg.inv(prior.scale * rho ** np.abs(steps[:, None] - steps))
     alpha = -rho / (1 + rho**2)
-    return (np.eye(n_timesteps) + alpha * (np.eye(n_timesteps, k=1) + np.eye(n_timesteps, k=-1))) / (
-        prior.scale
-    )
+    return (
+        np.eye(n_timesteps) + alpha * (np.eye(n_timesteps, k=1) + np.eye(n_timesteps, k=-1))
+    ) / (prior.scale)
 
 
 def time_expanded(X, codes, n_timesteps):

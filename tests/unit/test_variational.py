@@ -227,5 +227,5 @@ def test_it_is_a_sparse_path_prior():
 
 def test_estimated_rate_of_walks_runs_to_the_limit(rng):
     walks = np.cumsum(rng.normal(size=(40, 10)), axis=1)
-    fitted = Variational(rate="estimate").with_estimated_rate(PathStats.of(walks), 10)
+    fitted = Variational(rate="estimate").with_estimated_rate((PathStats.of(walks), 10, 1))
     assert fitted == Variational(rate=100.0, bound="paper")

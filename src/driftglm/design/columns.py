@@ -6,6 +6,8 @@ Dense and sparse input end in the same arrays: solvers never ask which it was.
 
 Columns may be centred without being touched: x - center is never formed, only accounted for. A
 column far from zero would otherwise compete with the intercept, and one-at-a-time updates crawl.
+Only columns without a single zero are shifted for good: they alone can lie so far from zero that
+accounting would lose all digits, and they have no zeros to keep.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class ColumnDesign:
     steps
         (n_timesteps + 1,); rows of step t are steps[t]:steps[t + 1].
     center
-        (n_features,); what is taken off every entry of a column, zeros included.
+        (n_features,); what is to be taken off every entry of a column, zeros included.
+    shift
+        (n_features,); what has been taken off the stored values already.
     """
 
     values: FloatArray
@@ -49,6 +53,7 @@ class ColumnDesign:
     segments: IntArray
     steps: IntArray
     center: FloatArray
+    shift: FloatArray
 
     @classmethod
     def from_matrix(
@@ -69,12 +74,24 @@ class ColumnDesign:
                 X.sum_duplicates()
             csr: Any = (X.indptr, X.indices, X.data.astype(np.float64, copy=False))
             parts = _columns_of_csr(csr, X.shape[1], order, steps)
-        return cls(*parts, steps, np.zeros(parts[2].shape[0])), order
+        zeros = np.zeros(parts[2].shape[0])
+        return cls(*parts, steps, zeros, zeros), order
 
     def centered(self, weights: FloatArray) -> ColumnDesign:
         """The same design with every column's weighted mean taken off."""
         means = self.sums(weights).sum(axis=1) / weights.sum()
-        return dataclasses.replace(self, center=means)
+        full = np.flatnonzero(self.segments[:, -1] - self.segments[:, 0] == self.n_rows)
+        if not full.size:
+            return dataclasses.replace(self, center=means)
+        values, shift = self.values.copy(), np.zeros_like(means)
+        shift[full] = means[full]
+        _shift_inplace(values, self.segments, full, shift)
+        return dataclasses.replace(self, values=values, center=means - shift, shift=shift)
+
+    @property
+    def mean(self) -> FloatArray:
+        """What is taken off every column in all, in the units of X; 0 if not centred."""
+        return self.center + self.shift
 
     @property
     def n_rows(self) -> int:
@@ -197,6 +214,21 @@ def _columns_of_dense(
                 rows[position[i]] = n
                 position[i] += 1
     return values, rows, segments
+
+
+@kernel
+def _shift_inplace(
+    values: FloatArray, segments: IntArray, full: IntArray, shift: FloatArray
+) -> None:
+    """Take `shift` off the entries of some columns; what rounding leaves of a constant is 0."""
+    for i in full:
+        first, last = segments[i, 0], segments[i, segments.shape[1] - 1]
+        largest = 0.0
+        for k in range(first, last):
+            values[k] -= shift[i]
+            largest = max(largest, abs(values[k]))
+        if largest <= ROUNDING * abs(shift[i]):
+            values[first:last] = 0.0
 
 
 @kernel

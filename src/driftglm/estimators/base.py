@@ -21,7 +21,7 @@ from driftglm.bound import Bound, Posterior
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
 from driftglm.estimators.fitted import Fit, ModeFit, PosteriorFit, Step
-from driftglm.estimators.rows import Rows, check_columns
+from driftglm.estimators.rows import LARGEST, SMALLEST, Rows, check_columns
 from driftglm.estimators.starts import Init, start_paths
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
@@ -117,6 +117,9 @@ class DriftEstimator(BaseEstimator):
         self._choose_extrapolation(rows)
 
     def _solve(self, rows: Rows) -> None:
+        if isinstance(self.prior, type):
+            name = self.prior.__name__
+            raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
         prior = PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
         design, order = rows.design()
         data: dict[str, Any] = {
@@ -124,13 +127,14 @@ class DriftEstimator(BaseEstimator):
             "family": self._family(),
             "levels": rows.levels(order),
             "noise": self._noise(rows.reference),
-            "y": rows.y[order],
+            "y": rows.centered[order],
             "weights": rows.weights[order],
             "static": rows.static[~rows.always_in],
         }
         center = np.zeros(rows.always_in.size)
-        center[~rows.always_in], center[rows.always_in] = design.center, rows.always_in_means
-        columns = (rows.always_in, center, rows.intercept)
+        center[~rows.always_in], center[rows.always_in] = design.mean, rows.always_in_means
+        columns = (rows.always_in, center, rows.intercept, rows.center)
+        self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
         if isinstance(prior, Learned):
             bound = Bound(**data, prior=prior, unit=design.units(data["weights"]))
             result = self._infer(bound, rows)
@@ -188,7 +192,7 @@ class DriftEstimator(BaseEstimator):
         for _ in range(N_RATE_ROUNDS):
             old = prior.tau
             moving = result.state.beta[~objective.static]
-            prior = prior.with_estimated_rate(PathStats.of(moving), rows.n_timesteps)
+            prior = prior.with_estimated_rate((PathStats.of(moving), rows.n_timesteps, 1))
             objective = dataclasses.replace(objective, prior=prior)
             result = self._run(solver, objective, result.state)
             if abs(prior.tau - old) <= 1e-3 * max(1.0, abs(old)):
@@ -199,7 +203,7 @@ class DriftEstimator(BaseEstimator):
                 f"{'the strongest' if prior.tau > 0 else 'no'} autocorrelation. This is common "
                 "and harmless; pass a number for rate to silence it.",
                 DataWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
         return objective, result
 
@@ -223,7 +227,7 @@ class DriftEstimator(BaseEstimator):
                 f"{result.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. Slow "
                 "convergence is usual for a feature close to the threshold of being kept.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=7,
             )
 
     # ----------------------------------------------------------- extrapolation
@@ -252,8 +256,8 @@ class DriftEstimator(BaseEstimator):
                 model._fit_steps(past, axis)  # noqa: SLF001
             for choice in errors:
                 model.extrapolate_ = choice
-                coef, intercept = model._coefficients(int(step))  # noqa: SLF001
-                residual = now.y - np.asarray(now.X @ coef).ravel() - intercept
+                ahead = model._step(int(step))  # noqa: SLF001
+                residual = now.y - np.asarray(now.X @ ahead.coef).ravel() - ahead.intercept
                 errors[choice] += float(now.weights @ residual**2)
         return "forecast" if errors["forecast"] < errors["hold"] else "hold"
 
@@ -342,9 +346,9 @@ class DriftEstimator(BaseEstimator):
     @property
     def coef_std_path_(self) -> FloatArray:
         """(T, p) posterior standard deviations; a mode, as of the paper's priors, has none."""
-        fit = getattr(self, "_fit", None)
-        if isinstance(fit, PosteriorFit):
-            return fit.std_path()
+        check_is_fitted(self, "coef_path_")
+        if isinstance(self._fit, PosteriorFit):
+            return self._fit.std_path()
         raise AttributeError(
             f"a fit with prior={self.prior!r} is a posterior mode and has no standard deviations; "
             "coef_path_ and inclusion_probability_ (0 or 1) are what it can say."
@@ -357,10 +361,17 @@ class DriftEstimator(BaseEstimator):
 
 
 def check_numbers(y: np.ndarray) -> None:
-    """Raise a DataError unless y holds numbers."""
+    """Raise a DataError unless y holds numbers that can be squared; text is not enough."""
     if y.dtype.kind not in "fiub":
         raise DataError(
-            f"y holds {type(y[0]).__name__} values such as {y[0]!r}; pass numbers, one per row."
+            f"y holds {type(y[0]).__name__} values such as {y[0].item()!r}; pass numbers, one per "
+            "row, e.g. y.astype(float) if they are numbers written as text."
+        )
+    size = float(np.abs(y.astype(np.float64)).max())
+    if size > LARGEST or 0 < size < SMALLEST:
+        raise DataError(
+            f"y has values of size {size:.3g}; sizes from {SMALLEST:g} to {LARGEST:g} can be "
+            "squared. Change its unit."
         )
 
 

@@ -47,6 +47,8 @@ class Fit:
         (n_features,) what was taken off every column, 0 without an intercept.
     has_intercept
         Whether the first level is the intercept.
+    target_center
+        What was taken off y; the intercept takes it up again.
     """
 
     problem: Problem
@@ -54,6 +56,7 @@ class Fit:
     always_in: BoolArray
     center: FloatArray
     has_intercept: bool
+    target_center: float
     _ahead: dict[int, Step] = field(default_factory=dict, repr=False)
 
     @property
@@ -68,7 +71,7 @@ class Fit:
     def intercept_path(self) -> FloatArray:
         """(T,) at x = 0."""
         level = self.state.level_mean[0] if self.has_intercept else np.zeros(self.n_timesteps)
-        return np.asarray(level - self.coef_path() @ self.center)
+        return np.asarray(self.target_center + level - self.coef_path() @ self.center)
 
     def at(self, code: int) -> Step:
         """A step inside the training data or after it (code >= T: forecast)."""
@@ -89,7 +92,8 @@ class Fit:
             variance = self._in_columns(path_variance[:, None], level_variance[:, None])[0]
             level = float(levels[0]) if self.has_intercept else 0.0
             spread = float(level_variance[0]) if self.has_intercept else 0.0
-            step = Step(coef, level - float(coef @ self.center), variance, spread)
+            intercept = self.target_center + level - float(coef @ self.center)
+            step = Step(coef, intercept, variance, spread)
             self._ahead[n_steps] = step
         return self._ahead[n_steps]
 
@@ -97,11 +101,12 @@ class Fit:
         """(p,) root mean square of x * beta over the training rows."""
         problem = self.problem
         weights = problem.weights
-        center = problem.design.center
-        squares = problem.design.squares(weights)
-        # x^2 = (x - c)^2 + 2 c x - c^2, summed over the rows of a step
-        sums, counts = problem.design.sums(weights), problem.design.by_step(weights)
-        squares = squares + (2 * center[:, None] * sums - center[:, None] ** 2 * counts)
+        design = problem.design
+        mean, squares = design.mean[:, None], design.squares(weights)
+        counts = design.by_step(weights)
+        # x^2 = d^2 + 2 m d + m^2 with d = x - m, summed over the rows of a step
+        deviations = design.sums(weights) - design.center[:, None] * counts
+        squares = squares + (2 * mean * deviations + mean**2 * counts)
         columns = problem.levels.columns[int(self.has_intercept) :]
         raw = columns + self.center[self.always_in][:, None]
         level_squares = np.array([problem.design.by_step(weights * z * z) for z in raw])

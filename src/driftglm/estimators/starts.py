@@ -1,7 +1,8 @@
 """Where a fit with a spike at zero begins: lasso-one as in the paper, lasso-all, ridge-all, zero.
 
 The mode found depends on the start, so a start must not depend on the unit of a column (columns
-are divided by their root mean square) nor on chance (the strength is chosen by the error on a
+are divided by their root mean square, about the mean if there is an intercept, so that their
+origin does not matter either) nor on chance (the strength is chosen by the error on a
 held-out step from a fixed grid, never on random folds). The "-all" starts hold out the first and
 the last step in turn, so that reversing time does not change them.
 """
@@ -55,7 +56,7 @@ def start_paths(kind: Init, data: StartData, n_timesteps: int) -> FloatArray:
     n_features = data.X.shape[1]
     if kind in {"zero", "auto"} or n_features == 0 or not np.any(data.target):
         return np.zeros((n_features, n_timesteps))
-    scale = _root_mean_square(data.X, data.weights)
+    scale = _root_mean_square(data.X, data.weights, about_mean=data.center)
     scale[scale == 0] = 1.0
     X = data.X.multiply(1.0 / scale).tocsr() if hasattr(data.X, "multiply") else data.X / scale
     data = StartData(X, data.target, data.codes, data.weights, data.center)
@@ -72,9 +73,16 @@ def start_paths(kind: Init, data: StartData, n_timesteps: int) -> FloatArray:
     return np.tile((coef / scale)[:, None], (1, n_timesteps))
 
 
-def _root_mean_square(X: Any, weights: FloatArray) -> FloatArray:
-    squares: Any = X.multiply(X) if hasattr(X, "multiply") else X * X
-    return np.asarray(np.sqrt(np.asarray(weights @ squares).ravel() / weights.sum()))
+def _root_mean_square(X: Any, weights: FloatArray, *, about_mean: bool) -> FloatArray:
+    """Of every column, 0 where it is constant up to rounding."""
+    total = weights.sum()
+    mean = np.asarray(weights @ X).ravel() / total if about_mean else np.zeros(X.shape[1])
+    if hasattr(X, "multiply"):
+        raw = np.asarray(weights @ X.multiply(X)).ravel() / total
+        square, rounding = raw - mean**2, 1e-13 * raw
+    else:
+        square, rounding = weights @ (X - mean) ** 2 / total, 1e-24 * mean**2
+    return np.sqrt(np.where(square > rounding, square, 0.0))
 
 
 def _strength(maker: type, folds: list[tuple[StartData, IntArray, int]]) -> float | None:

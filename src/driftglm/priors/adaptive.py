@@ -6,6 +6,7 @@ import dataclasses
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Literal, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.exceptions import DataError
 from driftglm.priors.base import PathStats, Penalty, check_paths, group_stats
 
+LARGEST_RATE = 1e6
 RATE_LIMIT = 100.0
 """Empirical Bayes looks for tau in [-100, 100]; often the likelihood has no maximum inside."""
 
@@ -26,12 +28,13 @@ class AdaptivePrior:
     rate: float | Literal["estimate"] = 1.0
 
     def __post_init__(self) -> None:
-        if self.rate == "estimate":
+        if isinstance(self.rate, str) and self.rate == "estimate":
             return
-        if isinstance(self.rate, str) or not np.isfinite(self.rate):
+        number = isinstance(self.rate, Real) and not isinstance(self.rate, bool)
+        if not number or not abs(float(self.rate)) <= LARGEST_RATE:
             raise DataError(
-                f"rate={self.rate!r} cannot be used; pass a finite number (1.0 in the paper's "
-                "forecasting task) or 'estimate'."
+                f"rate={self.rate!r} cannot be used; pass a number between -1e6 and 1e6 (1.0 in "
+                "the paper's forecasting task) or 'estimate'."
             )
 
     @property
@@ -48,20 +51,22 @@ class AdaptivePrior:
     def evaluate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Penalty:
         """Log density and quadratic bound at nonzero paths (S > 0)."""
 
-    def with_estimated_rate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Self:
+    def with_estimated_rate(self, *samples: tuple[PathStats, int, int]) -> Self:
         """The same prior with the rate that makes the given paths most likely.
 
-        Only nonzero paths count. The likelihood is not concave in tau, may have two maxima or
-        none, so a grid on [-100, 100] is refined around its best point; a result at +-100 means
-        that the limit was hit. At T = 1 the data say nothing and the rate stays as it is.
+        A sample is (stats, n_timesteps, n_tied). Only nonzero paths count. The likelihood is
+        not concave in tau, may have two maxima or none, so a grid on [-100, 100] is refined
+        around its best point; a result at +-100 means that the limit was hit. At T = 1 the
+        data say nothing and the rate stays as it is.
         """
-        used = stats.take(stats.S > 0)
-        if n_timesteps == 1 or used.S.size == 0:
+        used = [(s.take(s.S > 0), n_steps, n_tied) for s, n_steps, n_tied in samples]
+        used = [sample for sample in used if sample[0].S.size and sample[1] > 1]
+        if not used:
             return dataclasses.replace(self, rate=self.tau)
 
         def log_likelihood(tau: float) -> float:
             prior = dataclasses.replace(self, rate=float(tau))
-            return float(prior.evaluate(used, n_timesteps, n_tied).log_density.sum())
+            return float(sum(prior.evaluate(*sample).log_density.sum() for sample in used))
 
         return dataclasses.replace(self, rate=_maximise(log_likelihood))
 
@@ -84,17 +89,23 @@ class AdaptivePrior:
     def _alone(self, paths: FloatArray, groups: IntArray | None) -> Penalty:
         paths = check_paths(paths)
         n_timesteps = paths.shape[1]
-        stats, sizes = group_stats(paths, groups)
+        # log m(c beta) = log m(beta) - T log c: taking the largest size out keeps squares from
+        # overflowing or underflowing.
+        size = float(np.abs(paths).max(initial=0.0)) or 1.0
+        stats, sizes = group_stats(paths / size, groups)
+        members = {int(n): np.flatnonzero((sizes == n) & (stats.S > 0)) for n in np.unique(sizes)}
+        prior = self
+        if self.rate == "estimate":
+            samples = [(stats.take(index), n_timesteps, n) for n, index in members.items()]
+            prior = self.with_estimated_rate(*samples)
         fields = {f.name: np.full(stats.S.size, np.nan) for f in dataclasses.fields(Penalty)}
-        for size in np.unique(sizes):
-            members = np.flatnonzero(sizes == size)
-            prior = self
-            if self.rate == "estimate":
-                prior = self.with_estimated_rate(stats.take(members), n_timesteps, int(size))
-            nonzero = members[stats.S[members] > 0]
-            penalty = prior.evaluate(stats.take(nonzero), n_timesteps, int(size))
+        for n_tied, index in members.items():
+            penalty = prior.evaluate(stats.take(index), n_timesteps, n_tied)
             for name, column in fields.items():
-                column[nonzero] = getattr(penalty, name)
+                column[index] = getattr(penalty, name)
+        fields["log_density"] -= sizes * n_timesteps * np.log(size)
+        for name in ("omega", "omega_alpha", "omega_end"):
+            fields[name] /= size**2
         zero = stats.S == 0
         for name, limit in (("log_density", np.inf), ("omega", np.inf), ("omega_alpha", -np.inf)):
             fields[name][zero] = limit

@@ -27,7 +27,7 @@ Boundary = Literal["pinned", "stationary"]
 
 def check_boundary(boundary: str) -> None:
     """Raise a DataError unless the name of the boundary is known."""
-    if boundary not in {"pinned", "stationary"}:
+    if boundary not in ("pinned", "stationary"):
         raise DataError(
             f"boundary={boundary!r} is not known; choose 'pinned' (the paper's) or 'stationary'."
         )
@@ -105,7 +105,10 @@ class PathPrior(Protocol):
 
 def check_paths(paths: FloatArray) -> FloatArray:
     """Paths as a float64 array (n_paths, n_timesteps), or a DataError that says what was found."""
-    array = np.asarray(paths, dtype=np.float64)
+    try:
+        array = np.asarray(paths, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"paths does not hold numbers ({error}); pass a 2-d array.") from error
     if array.ndim != 2 or array.shape[1] < 1:  # noqa: PLR2004
         raise DataError(
             f"paths has shape {array.shape}; pass one row per path and one column per timestep, "
@@ -131,6 +134,8 @@ def group_stats(paths: FloatArray, groups: IntArray | None) -> tuple[PathStats, 
             f"groups has shape {labels.shape} but there are {paths.shape[0]} paths; "
             "pass one group label per path."
         )
+    if not labels.size:
+        return stats, np.ones(0, dtype=np.int64)
     _, codes = np.unique(labels, return_inverse=True)
     codes = codes.astype(np.int64)
     return stats.summed(codes), np.bincount(codes).astype(np.int64)

@@ -17,8 +17,8 @@ from driftglm._typing import FloatArray
 ALPHA_BOUND = 0.5 - 1e-5
 """The paper's C: alpha lies in (-C, 0]."""
 
-S_MIN = float(np.arccosh(0.5 / ALPHA_BOUND))
-"""s at alpha = -C."""
+S_MIN = float(2.0 * np.arcsinh(np.sqrt((0.5 - ALPHA_BOUND) / (2.0 * ALPHA_BOUND))))
+"""s at alpha = -C, cosh s = 1/(2C); arccosh itself would lose half its digits so close to 1."""
 
 
 def alpha_of_rho(rho: float) -> float:

@@ -36,8 +36,9 @@ V_LOW, V_HIGH = float(np.log(S_MIN)), float(np.log(40.0))
 # exp(-40) = 4e-18 of the peak is where the integrand is cut off.
 NEGLIGIBLE = 40.0
 PANEL_RANGE, PANEL_STEPS = 16.0, 10
-# Up to this many coefficients in a group, common nodes reach 1e-12 on every path.
+# Up to this many coefficients in a group and this rate, common nodes reach 1e-11 on every path.
 SHORT = 64
+STEEP = 1e3
 N_PANELS = 10
 
 
@@ -250,7 +251,7 @@ class Exact(AdaptivePrior):
         stationary = self.boundary == "stationary" and n_timesteps > 1
         relative = (stats.R / stats.S, stats.E / stats.S)
         half_count = 0.5 * n_tied * n_timesteps
-        if n_tied * n_timesteps <= SHORT:
+        if n_tied * n_timesteps <= SHORT and abs(tau) <= STEEP:
             table = _common_nodes(n_timesteps, n_tied, tau, stationary)
             moments = _integrate_at(relative, table, half_count)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -33,9 +34,9 @@ class Fixed:
     boundary: Boundary = "pinned"
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.scale) and self.scale > 0):
+        if not (isinstance(self.scale, Real) and np.isfinite(self.scale) and self.scale > 0):
             raise DataError(f"scale={self.scale!r}; pass a positive variance, e.g. 1.0.")
-        if not 0 <= self.autocorrelation < 1:
+        if not (isinstance(self.autocorrelation, Real) and 0 <= self.autocorrelation < 1):
             raise DataError(
                 f"autocorrelation={self.autocorrelation!r}; pass a number in [0, 1), e.g. 0.9."
             )

@@ -68,18 +68,19 @@ class Learned:
 
     def components(self, largest: float, n_rows: float, n_timesteps: int) -> Components:
         """The grid of laws, zero first, those that share a chain side by side."""
+        scales = self.scales(largest, n_rows)
         laws = [(0.0, 0.0, 0.0)]
-        for scale in self.scales(largest, n_rows):
-            if 1.0 in self.shares or n_timesteps == 1:
-                laws.append((0.0, 0.0, scale))
-            if n_timesteps == 1:
-                continue
-            laws += [
-                ((1.0 - share) * scale, rho, share * scale)
-                for rho in self.correlations
-                for share in self.shares
-                if share < 1.0
-            ]
+        if 1.0 in self.shares or n_timesteps == 1:
+            laws += [(0.0, 0.0, scale) for scale in scales]
+        # The scales are those of the drifting part, so that laws which differ in the constant
+        # part only share one chain, which is what costs time.
+        laws += [
+            (scale, rho, scale * share / (1.0 - share))
+            for scale in scales
+            for rho in self.correlations
+            for share in self.shares
+            if n_timesteps > 1 and share < 1.0 and scale / (1.0 - share) <= 2.0 * largest
+        ]
         dynamic, rho, static = np.array(sorted(laws)).T
         return Components(static.copy(), dynamic.copy(), rho.copy(), self.boundary, n_timesteps)
 

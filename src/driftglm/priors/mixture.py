@@ -21,7 +21,7 @@ from driftglm.priors.base import Boundary
 from driftglm.priors.chain import alpha_of_rho
 from driftglm.priors.gaussian_path import filter_evidence, smooth_inplace, static_part
 
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-10
 ZERO_CHAIN, STATIC_CHAIN = -2, -1
 
 Tables = tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]

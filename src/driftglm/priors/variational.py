@@ -31,6 +31,7 @@ from driftglm.priors.chain import ALPHA_BOUND, logdet_pinned, logdet_slope
 from driftglm.priors.exact import Exact
 
 N_NODES = 64
+N_TRIES = 64
 # exp(-40) = 4e-18 of its peak is where a density is cut off.
 NEGLIGIBLE = 40.0
 
@@ -109,6 +110,61 @@ def _determinant_part(
 
 
 @kernel
+def _root(
+    low: float,
+    high: float,
+    r: float,
+    shape: tuple[int, int],
+    tau: float,
+    elbo: bool,
+    legendre: tuple[FloatArray, FloatArray],
+) -> float:
+    """Bisection for a maximum between `low`, where the bound rises, and `high`, where it falls."""
+    for _ in range(200):
+        kappa = 0.5 * (low + high)
+        if _slope_sign(kappa, r, shape, tau, elbo, legendre) > 0.0:
+            low = kappa
+        else:
+            high = kappa
+        if high - low <= 1e-15 * max(abs(low), abs(high), 1e-3):
+            break
+    return 0.5 * (low + high)
+
+
+@kernel
+def _slope_sign(
+    kappa: float,
+    r: float,
+    shape: tuple[int, int],
+    tau: float,
+    elbo: bool,
+    legendre: tuple[FloatArray, FloatArray],
+) -> float:
+    """Right side minus left side of the fixed point: positive where a larger kappa is better."""
+    n_timesteps, n_tied = shape
+    omega_r = n_timesteps * n_tied * r / (1.0 + 2.0 * texp.mean(kappa) * r)
+    slope = _determinant_part(kappa, n_timesteps, elbo, legendre)[1]
+    return tau + omega_r - 0.5 * n_tied * slope - kappa
+
+
+@kernel
+def _bound_at(
+    kappa: float,
+    r: float,
+    shape: tuple[int, int],
+    tau: float,
+    elbo: bool,
+    legendre: tuple[FloatArray, FloatArray],
+) -> float:
+    """The part of the bound that depends on kappa."""
+    n_timesteps, n_tied = shape
+    alpha = texp.mean(kappa)
+    logdet = _determinant_part(kappa, n_timesteps, elbo, legendre)[0]
+    log_q = np.log(1.0 + 2.0 * alpha * r)
+    return 0.5 * n_tied * (logdet - n_timesteps * log_q) - tau * alpha + texp.entropy(kappa)
+
+
+@kernel
 def _profile_kappa(
     relative: FloatArray,
     shape: tuple[int, int],
@@ -116,28 +172,34 @@ def _profile_kappa(
     elbo: bool,
     legendre: tuple[FloatArray, FloatArray],
 ) -> FloatArray:
-    """Per path with r = R/S: kappa at the maximum, D(kappa), Q/S."""
+    """Per path with r = R/S: kappa at the maximum, D(kappa), Q/S.
+
+    For tau >= 0 every case scanned has one maximum. Strongly negative rates can have two, one
+    on either side of zero: then both are found and the higher one is taken.
+    """
     n_timesteps, n_tied = shape
     count = n_timesteps * n_tied
     out = np.empty((relative.shape[0], 3))
+    steepest = logdet_slope(-ALPHA_BOUND, n_timesteps)
     for i in range(relative.shape[0]):
         r = relative[i]
         # omega R is monotone in E[alpha]; the determinant only lowers kappa.
         ends = (count * r, count * r / (1.0 - 2.0 * ALPHA_BOUND * r))
-        steepest = logdet_slope(-ALPHA_BOUND, n_timesteps)
         low = tau + min(ends) - 0.5 * n_tied * steepest
         high = tau + max(ends)
-        for _ in range(200):
-            kappa = 0.5 * (low + high)
-            omega_r = count * r / (1.0 + 2.0 * texp.mean(kappa) * r)
-            slope = _determinant_part(kappa, n_timesteps, elbo, legendre)[1]
-            if tau + omega_r - 0.5 * n_tied * slope > kappa:
-                low = kappa
-            else:
-                high = kappa
-            if high - low <= 1e-15 * max(abs(low), abs(high), 1e-3):
-                break
-        kappa = 0.5 * (low + high)
+        kappa = _root(low, high, r, shape, tau, elbo, legendre)
+        if tau < 0.0:
+            best = _bound_at(kappa, r, shape, tau, elbo, legendre)
+            before, rising = low, True
+            for k in range(1, N_TRIES + 1):
+                here = low + (high - low) * k / N_TRIES
+                rises = _slope_sign(here, r, shape, tau, elbo, legendre) > 0.0
+                if rising and not rises:
+                    other = _root(before, here, r, shape, tau, elbo, legendre)
+                    value = _bound_at(other, r, shape, tau, elbo, legendre)
+                    if value > best:
+                        kappa, best = other, value
+                before, rising = here, rises
         out[i, 0] = kappa
         out[i, 1] = _determinant_part(kappa, n_timesteps, elbo, legendre)[0]
         out[i, 2] = 1.0 + 2.0 * texp.mean(kappa) * r
@@ -203,8 +265,11 @@ class Variational(AdaptivePrior):
         """The profiled variational parameter of every nonzero path (for diagnostics)."""
         stats = PathStats.of(check_paths(paths))
         shape = (np.asarray(paths).shape[1], 1)
-        elbo = self.bound == "elbo"
-        return _profile_kappa(stats.R / stats.S, shape, self.tau, elbo, _legendre())[:, 0]
+        elbo, nonzero = self.bound == "elbo", stats.S > 0
+        out = np.full(stats.S.size, np.nan)
+        relative = stats.R[nonzero] / stats.S[nonzero]
+        out[nonzero] = _profile_kappa(relative, shape, self.tau, elbo, _legendre())[:, 0]
+        return out
 
 
 @kernel

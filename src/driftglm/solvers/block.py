@@ -107,7 +107,8 @@ class BlockSolver:
         work = _Pass(objective, state)
         penalty = objective.penalty(state.beta)
         history: list[float] = []
-        optimality, reason, n_still = np.inf, StopReason.MAX_ITER, 0
+        optimality, least = np.inf, np.inf
+        reason, n_still = StopReason.MAX_ITER, 0
         for iteration in range(max_iter):
             alive = order[objective.alive(state.beta)[order]]
             pull = work.update_levels()
@@ -120,8 +121,12 @@ class BlockSolver:
             if optimality <= tol:
                 reason = StopReason.CONVERGED
                 break
+            # Close to a maximum the objective stops moving in its last digit long before the
+            # gradient does: only when both stand still is there nothing left to gain.
             rise = history[-1] - history[-2] if iteration else np.inf
-            n_still = n_still + 1 if rise <= 1e-14 * abs(history[-1]) else 0
+            stands = rise <= 1e-14 * abs(history[-1]) and optimality >= 0.99 * least
+            n_still = n_still + 1 if stands else 0
+            least = min(least, optimality)
             if n_still >= N_STALLED:
                 reason = StopReason.STALLED
                 break

@@ -1,0 +1,188 @@
+"""The column design against plain numpy on the full matrix, for every way X may be stored."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from driftglm.design import ColumnDesign
+
+N_STEPS = 5
+
+
+def matrix(rng, n_rows=40, n_features=6):
+    """A third of the entries are zero, one column has none and one has nothing else."""
+    X = rng.normal(size=(n_rows, n_features)) * (rng.random((n_rows, n_features)) < 2 / 3)
+    X[:, 1] = rng.uniform(1, 2, n_rows)
+    X[:, 4] = 0.0
+    # Steps in no order; step 3 is empty.
+    return X, rng.choice([0, 1, 2, 4], n_rows)
+
+
+def as_stored(X, how):
+    if how == "dense":
+        return X
+    if how == "fortran":
+        return np.asfortranarray(X)
+    csr = sp.csr_array(X)
+    if how == "int64 indices":
+        csr.indices, csr.indptr = csr.indices.astype(np.int64), csr.indptr.astype(np.int64)
+    elif how == "csr_matrix":
+        csr = sp.csr_matrix(X)
+    elif how == "float32 entries":
+        csr = csr.astype(np.float32)
+    elif how == "explicit zeros":
+        csr = sp.csr_array((X.ravel(), np.tile(np.arange(X.shape[1]), len(X)), csr_rows(X)))
+    elif how == "duplicates":
+        coo = sp.coo_array(X)
+        halves = np.concatenate([0.25 * coo.data, 0.75 * coo.data])
+        places = (np.tile(coo.row, 2), np.tile(coo.col, 2))
+        csr = sp.csr_array((np.ones(1), ([0], [0])), shape=X.shape)
+        csr.indptr, csr.indices, csr.data = uncombined(halves, places, X.shape[0])
+        csr.has_canonical_format = False
+    elif how == "unsorted indices":
+        for n in range(X.shape[0]):
+            row = slice(csr.indptr[n], csr.indptr[n + 1])
+            csr.indices[row], csr.data[row] = csr.indices[row][::-1], csr.data[row][::-1].copy()
+        csr.has_canonical_format = False
+    return csr
+
+
+def csr_rows(X):
+    return np.arange(0, X.size + 1, X.shape[1])
+
+
+def uncombined(data, places, n_rows):
+    """CSR arrays that still hold every entry twice (scipy's own conversion would add them)."""
+    order = np.argsort(places[0], kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(places[0], minlength=n_rows))])
+    return indptr.astype(np.int32), places[1][order].astype(np.int32), data[order]
+
+
+STORED = pytest.mark.parametrize(
+    "how",
+    [
+        "dense",
+        "fortran",
+        "csr",
+        "csr_matrix",
+        "int64 indices",
+        "explicit zeros",
+        "duplicates",
+        "unsorted indices",
+    ],
+)
+
+
+@STORED
+@pytest.mark.parametrize("centered", [False, True])
+def test_every_product_is_that_of_the_full_matrix(how, centered, rng):
+    X, codes = matrix(rng)
+    design, order = ColumnDesign.from_matrix(as_stored(X, how), codes, N_STEPS)
+    weights = rng.uniform(0.5, 2, len(X))
+    Z, steps = X[order], codes[order]
+    if centered:
+        design = design.centered(weights)
+        Z = Z - np.average(Z, axis=0, weights=weights)
+    beta = rng.normal(size=(X.shape[1], N_STEPS))
+    score = rng.normal(size=len(X))
+    indicator = steps == np.arange(N_STEPS)[:, None]
+    assert_allclose(design.eta(beta), (Z * beta[:, steps].T).sum(axis=1), rtol=1e-12, atol=1e-12)
+    expected = np.einsum("ni,tn,n->it", Z, indicator, score)
+    assert_allclose(design.gradient(score), expected, rtol=1e-11, atol=1e-12)
+    expected = np.einsum("ni,tn,n->it", Z**2, indicator, weights)
+    assert_allclose(design.squares(weights), expected, rtol=1e-11, atol=1e-12)
+    assert_allclose(design.by_step(score), indicator @ score, rtol=1e-12, atol=1e-14)
+    path = rng.normal(size=N_STEPS)
+    assert_array_equal(design.spread(path), path[steps])
+
+
+@STORED
+def test_rows_are_sorted_by_step_and_ties_keep_their_order(how, rng):
+    X, codes = matrix(rng)
+    design, order = ColumnDesign.from_matrix(as_stored(X, how), codes, N_STEPS)
+    assert_array_equal(order, np.argsort(codes, kind="stable"))
+    assert (design.n_rows, design.n_features, design.n_timesteps) == (40, 6, N_STEPS)
+    assert_array_equal(np.diff(design.steps), np.bincount(codes, minlength=N_STEPS))
+
+
+@STORED
+def test_zeros_are_not_stored(how, rng):
+    X, codes = matrix(rng)
+    design, _ = ColumnDesign.from_matrix(as_stored(X, how), codes, N_STEPS)
+    assert_array_equal(design.segments[:, -1] - design.segments[:, 0], (X != 0).sum(axis=0))
+    assert design.values.all()
+
+
+def test_single_precision_entries_are_read_as_double(rng):
+    X, codes = matrix(rng)
+    X = X.astype(np.float32).astype(np.float64)
+    design, _ = ColumnDesign.from_matrix(as_stored(X, "float32 entries"), codes, N_STEPS)
+    assert design.values.dtype == np.float64
+    expected, _ = ColumnDesign.from_matrix(X, codes, N_STEPS)
+    assert_array_equal(design.values, expected.values)
+
+
+@pytest.mark.parametrize("how", ["duplicates", "unsorted indices"])
+def test_the_users_matrix_is_left_alone(how, rng):
+    X, codes = matrix(rng)
+    given = as_stored(X, how)
+    data, indices = given.data.copy(), given.indices.copy()
+    ColumnDesign.from_matrix(given, codes, N_STEPS)
+    assert_array_equal(given.data, data)
+    assert_array_equal(given.indices, indices)
+
+
+def test_centering_keeps_sparse_columns_as_they_are(rng):
+    X, codes = matrix(rng)
+    design, order = ColumnDesign.from_matrix(X, codes, N_STEPS)
+    weights = rng.uniform(0.5, 2, len(X))
+    centered = design.centered(weights)
+    assert_allclose(centered.mean, np.average(X[order], axis=0, weights=weights), rtol=1e-13)
+    # Only the column without zeros is shifted; the other values are the very same numbers.
+    assert_array_equal(np.flatnonzero(centered.shift), [1])
+    for i in (0, 2, 3, 5):
+        own = slice(design.segments[i, 0], design.segments[i, -1])
+        assert_array_equal(centered.values[own], design.values[own])
+    assert not design.mean.any(), "centering returns a new design"
+
+
+@pytest.mark.parametrize("mean", [1e4, 3e6, 1e9])
+def test_a_column_far_from_zero_keeps_its_digits(mean, rng):
+    deviation = rng.normal(size=(50, 1))
+    codes = np.sort(rng.integers(0, N_STEPS, 50))
+    weights = np.ones(50)
+    near, far = (
+        ColumnDesign.from_matrix(deviation + offset, codes, N_STEPS)[0].centered(weights)
+        for offset in (5.0, mean)
+    )
+    # x - mean is exact to 1e-16 * mean; sums of squares about the mean, formed from raw sums,
+    # would be wrong in the first digit at 1e9.
+    assert_allclose(far.squares(weights), near.squares(weights), rtol=1e-15 * mean * 20)
+    score = rng.normal(size=50)
+    assert_allclose(far.gradient(score), near.gradient(score), rtol=1e-5, atol=1e-15 * mean * 50)
+
+
+@pytest.mark.parametrize("value", [0.1, -7.3, 1e9, 1e-9])
+def test_a_constant_column_has_no_squares_once_centered(value, rng):
+    X = np.column_stack([np.full(30, value), rng.normal(size=30)])
+    codes = np.sort(rng.integers(0, N_STEPS, 30))
+    for stored in (X, sp.csr_array(X)):
+        design, _ = ColumnDesign.from_matrix(stored, codes, N_STEPS)
+        squares = design.centered(rng.uniform(0.1, 3, 30)).squares(np.ones(30))
+        assert not squares[0].any()
+        assert squares[1].any()
+
+
+def test_units_are_the_value_of_indicators_and_the_deviation_of_others(rng):
+    codes = np.sort(rng.integers(0, N_STEPS, 60))
+    indicator = 3.0 * (rng.random(60) < 0.3)
+    number = 5.0 + 2.0 * rng.normal(size=60)
+    X = np.column_stack([indicator, -indicator, number, np.zeros(60)])
+    design, order = ColumnDesign.from_matrix(X, codes, N_STEPS)
+    weights = rng.uniform(0.5, 2, 60)
+    mean = np.average(number[order], weights=weights)
+    deviation = np.sqrt(np.average((number[order] - mean) ** 2, weights=weights))
+    expected = [3.0, 3.0, deviation, 1.0]
+    assert_allclose(design.units(weights), expected, rtol=1e-12)
+    assert_allclose(design.centered(weights).units(weights), expected, rtol=1e-12)
