@@ -92,7 +92,12 @@ class Levels:
 
 @dataclass
 class State:
-    """What a solver changes: paths, levels with their posterior, noise, and eta to match."""
+    """What a solver changes: paths, levels with their posterior, noise, and eta to match.
+
+    `level_law` (n_levels, 2) is the variance and autocorrelation of a level's deviations in a
+    MAP fit, and the probability that the level moves and its mean autocorrelation in a fit
+    with the learned prior.
+    """
 
     beta: FloatArray
     level_mean: FloatArray

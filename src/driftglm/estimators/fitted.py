@@ -17,6 +17,7 @@ from driftglm.bound import Bound, Posterior
 from driftglm.objective import Objective, Problem, State
 from driftglm.priors.gaussian_path import posterior_inplace
 from driftglm.priors.mixture import Tables, average_inplace, log_evidences_inplace
+from driftglm.solvers.levels import level_information, level_posterior
 
 
 @dataclass(frozen=True)
@@ -127,19 +128,19 @@ class Fit:
     def _forecast_levels(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
         """Append empty steps to every level's posterior."""
         problem, state = self.problem, self.state
-        weights = problem.weights
-        precision = problem.precision(state)
-        squares = problem.level_squares(problem.family.curvature(problem.y, state.eta, weights))
-        score = precision * problem.family.score(problem.y, state.eta, weights)
+        score = problem.family.score(problem.y, state.eta, problem.weights)
+        curvature = problem.family.curvature(problem.y, state.eta, problem.weights)
         means, variances = np.zeros(problem.levels.count), np.zeros(problem.levels.count)
-        for j, column in enumerate(problem.levels.columns):
-            h = np.concatenate([precision * squares[j], np.zeros(n_steps)])
-            b = np.concatenate([problem.design.by_step(score * column), np.zeros(n_steps)])
-            b[: self.n_timesteps] += h[: self.n_timesteps] * state.level_mean[j]
-            out = np.empty((3, h.size))
-            posterior_inplace(h, b, (np.inf, *state.level_law[j]), out)
-            means[j], variances[j] = out[0, -1], out[1, -1]
+        empty = np.zeros(n_steps)
+        for j in range(problem.levels.count):
+            h, b = level_information(problem, state, j, score, curvature)
+            path = self._level_path(j, np.concatenate([h, empty]), np.concatenate([b, empty]))
+            means[j], variances[j] = path[0, -1], path[1, -1]
         return means, variances
+
+    @abstractmethod
+    def _level_path(self, j: int, h: FloatArray, b: FloatArray) -> FloatArray:
+        """Posterior mean and variance of a level over the steps of h and b."""
 
     @abstractmethod
     def inclusion(self) -> FloatArray:
@@ -159,9 +160,6 @@ class Fit:
     @abstractmethod
     def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]: ...
 
-    def _level_autocorrelation(self) -> FloatArray:
-        return np.where(self.state.level_law[:, 0] > 0, self.state.level_law[:, 1], 1.0)
-
 
 @dataclass
 class ModeFit(Fit):
@@ -176,7 +174,8 @@ class ModeFit(Fit):
 
     def autocorrelation(self) -> FloatArray:
         """E[rho | path]; 1 for static paths, NaN for zero ones."""
-        return self._per_feature(self._rho(), self._level_autocorrelation())
+        moving = self.state.level_law[:, 0] > 0
+        return self._per_feature(self._rho(), np.where(moving, self.state.level_law[:, 1], 1.0))
 
     def _rho(self) -> FloatArray:
         alive = self.problem.alive(self.state.beta)
@@ -190,6 +189,11 @@ class ModeFit(Fit):
 
     def _path_variance(self) -> FloatArray:
         return np.zeros_like(self.state.beta)
+
+    def _level_path(self, j: int, h: FloatArray, b: FloatArray) -> FloatArray:
+        out = np.empty((3, h.size))
+        posterior_inplace(h, b, (np.inf, *self.state.level_law[j]), out)
+        return out
 
     def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
         """The chain's mean reversion, E[rho]^n. An empty step would change the mode itself."""
@@ -229,11 +233,12 @@ class PosteriorFit(Fit):
         total = laws.static + laws.dynamic
         with np.errstate(invalid="ignore"):
             lag = np.where(total > 0, (laws.static + laws.rho * laws.dynamic) / total, 0.0)
-        return self._per_feature(self._given_inclusion(lag), self._level_autocorrelation())
+        moving, rho = self.state.level_law.T
+        return self._per_feature(self._given_inclusion(lag), 1.0 - moving * (1.0 - rho))
 
     def static_probability(self) -> FloatArray:
         """Weight of the constant components."""
-        levels = (self.state.level_law[:, 0] == 0).astype(np.float64)
+        levels = 1.0 - self.state.level_law[:, 0]
         constant = self.state.components.is_static.astype(np.float64)
         return self._per_feature(self._given_inclusion(constant), levels)
 
@@ -250,6 +255,9 @@ class PosteriorFit(Fit):
 
     def _path_variance(self) -> FloatArray:
         return self.state.variance
+
+    def _level_path(self, j: int, h: FloatArray, b: FloatArray) -> FloatArray:
+        return level_posterior(self.problem, j, h, b)[0]
 
     def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
         """Append empty steps to every path's posterior."""

@@ -16,6 +16,33 @@ from driftglm.exceptions import DataError
 from driftglm.priors.base import Boundary, check_boundary
 from driftglm.priors.mixture import Components
 
+LEVEL_VARIANCES = 10.0 ** np.linspace(-5.0, 1.0, 19)
+LEVEL_CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+STATIC_LEVEL = 0.25
+"""Prior probability that a level does not move at all."""
+
+
+def level_components(scale: float, n_timesteps: int, *, static: bool) -> Components:
+    """Laws of a level: flat, plus nothing or AR(1) deviations of unknown variance and rho.
+
+    A single path says too little about its own law to choose one: at T = 8 the most likely law
+    gives intervals of 90 % that cover 80 %, averaging over the grid gives 89 %.
+    """
+    laws = [(0.0, 0.0)]
+    if n_timesteps > 1 and not static:
+        laws += [(scale * v, rho) for rho in LEVEL_CORRELATIONS for v in LEVEL_VARIANCES]
+    dynamic, rho = np.array(laws).T
+    flat = np.full(dynamic.size, np.inf)
+    return Components(flat, dynamic.copy(), rho.copy(), "stationary", n_timesteps)
+
+
+def level_log_weights(n_laws: int) -> FloatArray:
+    """Log prior probabilities of a level's laws."""
+    if n_laws == 1:
+        return np.zeros(1)
+    moving = np.log((1.0 - STATIC_LEVEL) / (n_laws - 1))
+    return np.concatenate([[np.log(STATIC_LEVEL)], np.full(n_laws - 1, moving)])
+
 
 @dataclass(frozen=True)
 class Learned:

@@ -24,7 +24,7 @@ from driftglm.priors.mixture import (
 from driftglm.solvers.base import Progress, SolverResult, StopReason
 from driftglm.solvers.block import visiting_order
 from driftglm.solvers.kernels import Columns, RowState, gradient_inplace, shift_inplace
-from driftglm.solvers.levels import update_levels
+from driftglm.solvers.levels import average_levels
 from driftglm.solvers.rowstate import RowWork
 
 RARE = 0.01
@@ -85,6 +85,14 @@ def _visit_inplace(
         shift_inplace(columns, i, change, rows)
 
 
+class _Work(RowWork):
+    """A pass over the features of a Bound: levels are averaged over their laws."""
+
+    def update_levels(self) -> float:
+        """Levels given the rest."""
+        return average_levels(self.problem, self.state, self.score, self.curvature)
+
+
 @dataclass(frozen=True)
 class CAVISolver:
     """Coordinate-ascent variational inference for the learned prior."""
@@ -100,12 +108,12 @@ class CAVISolver:
     ) -> SolverResult:
         """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
         posterior = posterior.copy()
-        order = _order(bound, posterior)
+        order = _order(bound)
         history: list[float] = []
         rise, reason = np.inf, StopReason.MAX_ITER
         everyone = bound.prior.weights is None and not posterior.phi.any()
         tables = posterior.components.tables()
-        work = RowWork(bound, posterior)
+        work = _Work(bound, posterior)
         since_full = 0
         for iteration in range(max_iter):
             full = iteration < N_FULL or since_full + 1 >= EVERY or everyone
@@ -129,18 +137,15 @@ class CAVISolver:
         )
 
 
-def _order(bound: Bound, posterior: Posterior) -> IntArray:
+def _order(bound: Bound) -> IntArray:
     """Features by falling correlation with what the levels alone leave unexplained."""
     null = bound.start()
     null_score = bound.family.score(bound.y, null.eta, bound.weights)
-    update_levels(bound, null, null_score, bound.weights)
-    del posterior
+    average_levels(bound, null, null_score, bound.weights)
     return visiting_order(bound.design, null_score, bound.squares)
 
 
-def _pass(
-    work: RowWork, bound: Bound, posterior: Posterior, order: IntArray, tables: Tables
-) -> None:
+def _pass(work: _Work, bound: Bound, posterior: Posterior, order: IntArray, tables: Tables) -> None:
     """Levels, paths, noise."""
     work.update_levels()
     rows = work.for_kernels()

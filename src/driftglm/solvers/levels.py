@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.objective import Problem, State
 from driftglm.priors.gaussian_path import best_level_law, kl_divergence, posterior_inplace
+from driftglm.priors.learned import level_components, level_log_weights
+from driftglm.priors.mixture import average_inplace, log_evidences_inplace, weights_inplace
 
 
 def update_levels(
@@ -23,23 +27,75 @@ def update_levels(
     which is where EM would end. Returns the largest scaled gradient met, in the units of
     `SolverResult.optimality`. `state.eta` is not touched.
     """
-    design, levels = problem.design, problem.levels
-    precision = problem.precision(state)
-    squares = problem.level_squares(curvature)
-    out = np.empty((3, design.n_timesteps))
     worst = 0.0
-    for j in range(levels.count):
-        column = levels.columns[j]
-        h = precision * squares[j]
-        b = precision * design.by_step(score * column) + h * state.level_mean[j]
+    for j, h, b in _each_level(problem, state, score, curvature):
         variance, rho = state.level_law[j]
-        if learn_law and design.n_timesteps > 1 and not levels.static[j] and h.any():
-            variance, rho = best_level_law(h, b, float(levels.scale[j]), (variance, rho))
+        if learn_law and h.size > 1 and not problem.levels.static[j] and h.any():
+            scale = float(problem.levels.scale[j])
+            variance, rho = best_level_law(h, b, scale, (variance, rho))
             state.level_law[j] = variance, rho
+        out = np.empty((3, h.size))
         _, logdet = posterior_inplace(h, b, (np.inf, variance, rho), out)
-        change = out[0] - state.level_mean[j]
-        worst = max(worst, float(np.max(np.abs(change) * np.sqrt(h), initial=0.0)))
-        state.level_mean[j], state.level_variance[j] = out[0], out[1]
         state.level_divergence[j] = kl_divergence(h, b, out, logdet)
-        score -= curvature * column * design.spread(change)
+        worst = max(worst, _set_level(state, j, out, h))
     return worst
+
+
+def average_levels(
+    problem: Problem, state: State, score: FloatArray, curvature: FloatArray
+) -> float:
+    """As `update_levels`, but averaged over the laws of `level_components` instead of choosing."""
+    worst = 0.0
+    for j, h, b in _each_level(problem, state, score, curvature):
+        out, state.level_divergence[j], law = level_posterior(problem, j, h, b)
+        state.level_law[j] = law
+        worst = max(worst, _set_level(state, j, out, h))
+    return worst
+
+
+def level_posterior(
+    problem: Problem, j: int, h: FloatArray, b: FloatArray
+) -> tuple[FloatArray, float, tuple[float, float]]:
+    """Mean and variance (2, T), divergence from the prior, and (P(moving), E[rho | moving]).
+
+    h and b may be longer than the training steps: empty steps at the end are a forecast.
+    """
+    laws = level_components(
+        float(problem.levels.scale[j]), h.size, static=bool(problem.levels.static[j])
+    )
+    tables, log_pi = laws.tables(), level_log_weights(laws.count)
+    evidence, parts, phi = np.empty(laws.count), np.empty((3, laws.count)), np.empty(laws.count)
+    log_evidences_inplace(h, b, tables, evidence, parts)
+    weights_inplace(evidence, log_pi, phi)
+    out = np.empty((2, h.size))
+    divergence = average_inplace(h, b, tables, phi, parts, out, np.empty((4, h.size)))
+    moving = float(phi[1:].sum())
+    rho = float(phi[1:] @ laws.rho[1:]) / moving if moving > 0 else 1.0
+    return out, divergence - float(phi @ log_pi), (moving, rho)
+
+
+def level_information(
+    problem: Problem, state: State, j: int, score: FloatArray, curvature: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """h and b of a level: curvature and linear term of its likelihood, step by step."""
+    precision, column = problem.precision(state), problem.levels.columns[j]
+    h = precision * problem.design.by_step(curvature * column * column)
+    b = precision * problem.design.by_step(score * column) + h * state.level_mean[j]
+    return h, b
+
+
+def _each_level(
+    problem: Problem, state: State, score: FloatArray, curvature: FloatArray
+) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+    """Every level with its h and b; the score follows what is done to the level in between."""
+    for j, column in enumerate(problem.levels.columns):
+        before = state.level_mean[j].copy()
+        yield j, *level_information(problem, state, j, score, curvature)
+        score -= curvature * column * problem.design.spread(state.level_mean[j] - before)
+
+
+def _set_level(state: State, j: int, out: FloatArray, h: FloatArray) -> float:
+    """Store a level's posterior; returns its largest move in units of its precision."""
+    change = np.abs(out[0] - state.level_mean[j]) * np.sqrt(h)
+    state.level_mean[j], state.level_variance[j] = out[0], out[1]
+    return float(np.max(change, initial=0.0))
