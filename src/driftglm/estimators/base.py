@@ -20,7 +20,7 @@ from driftglm._typing import FloatArray
 from driftglm.bound import Bound, Posterior
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
-from driftglm.estimators.fitted import Fit, ModeFit, PosteriorFit, Step
+from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
 from driftglm.estimators.rows import LARGEST, SMALLEST, Rows, check_columns
 from driftglm.estimators.starts import Init, start_paths
 from driftglm.estimators.summary import normal_quantile, summarise
@@ -133,15 +133,15 @@ class DriftEstimator(BaseEstimator):
         }
         center = np.zeros(rows.always_in.size)
         center[~rows.always_in], center[rows.always_in] = design.mean, rows.always_in_means
-        columns = (rows.always_in, center, rows.intercept, rows.center)
+        columns = Columns(rows.always_in, center, rows.intercept, rows.center)
         self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
         if isinstance(prior, Learned):
             bound = Bound(**data, prior=prior, unit=design.units(data["weights"]))
             result = self._infer(bound, rows)
-            self._fit: Fit = PosteriorFit(bound, cast("Posterior", result.state), *columns)
+            self._fit: Fit = PosteriorFit.of(bound, cast("Posterior", result.state), columns)
         else:
             objective, result = self._maximise(Objective(**data, prior=prior), rows)
-            self._fit = ModeFit(objective, result.state, *columns)
+            self._fit = ModeFit.of(objective, result.state, columns)
             if isinstance(objective.prior, AdaptivePrior):
                 self.rate_ = objective.prior.tau
         self._report(result)
@@ -219,8 +219,8 @@ class DriftEstimator(BaseEstimator):
         self.stop_reason_ = result.reason.value
         self.converged_ = result.reason is StopReason.CONVERGED
         self.n_iter_ = result.n_iter
-        if fit.problem.family.has_noise:
-            self.noise_variance_ = float(fit.state.noise)
+        if self._family().has_noise:
+            self.noise_variance_ = float(result.state.noise)
         if not self.converged_:
             warnings.warn(
                 f"stopped after {result.n_iter} iterations ({result.reason.value}) with optimality "
@@ -299,7 +299,7 @@ class DriftEstimator(BaseEstimator):
                 "use prior='learned'."
             )
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        center = self._fit.center
+        center = self._fit.columns.center
         mean, variance = np.empty(X.shape[0]), np.empty(X.shape[0])
         for rows, step in self._by_step(time, X.shape[0]):
             part = X[rows]

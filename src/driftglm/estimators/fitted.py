@@ -7,7 +7,7 @@ answer the same questions, in the user's units and column order.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from driftglm._typing import BoolArray, FloatArray
 from driftglm.bound import Bound, Posterior
 from driftglm.objective import Objective, Problem, State
 from driftglm.priors.gaussian_path import posterior_inplace
-from driftglm.priors.mixture import Tables, average_inplace, log_evidences_inplace
+from driftglm.priors.mixture import Components, Tables, average_inplace, log_evidences_inplace
 from driftglm.solvers.levels import level_information, level_posterior
 
 
@@ -34,14 +34,12 @@ class Step:
     level_variance: float
 
 
-@dataclass
-class Fit:
-    """Common part: levels, centers and the order of columns.
+@dataclass(frozen=True)
+class Columns:
+    """How paths and levels map to the user's columns.
 
     Parameters
     ----------
-    problem, state
-        The data side of the fit and where the solver ended.
     always_in
         Mask over all columns: these are levels, the others paths.
     center
@@ -52,95 +50,126 @@ class Fit:
         What was taken off y; the intercept takes it up again.
     """
 
-    problem: Problem
-    state: State
     always_in: BoolArray
     center: FloatArray
     has_intercept: bool
     target_center: float
-    _ahead: dict[int, Step] = field(default_factory=dict, repr=False)
 
-    @property
-    def n_timesteps(self) -> int:
-        """Number of training steps."""
-        return int(self.state.beta.shape[1])
-
-    def coef_path(self) -> FloatArray:
-        """(T, p)."""
-        return self._in_columns(self.state.beta, self.state.level_mean)
-
-    def intercept_path(self) -> FloatArray:
-        """(T,) at x = 0."""
-        level = self.state.level_mean[0] if self.has_intercept else np.zeros(self.n_timesteps)
-        return np.asarray(self.target_center + level - self.coef_path() @ self.center)
-
-    def at(self, code: int) -> Step:
-        """A step inside the training data or after it (code >= T: forecast)."""
-        if code >= self.n_timesteps:
-            return self.ahead(code - self.n_timesteps + 1)
-        variance = self._in_columns(self._path_variance(), self.state.level_variance)
-        level = self.state.level_variance[0, code] if self.has_intercept else 0.0
-        return Step(
-            self.coef_path()[code], float(self.intercept_path()[code]), variance[code], float(level)
-        )
-
-    def ahead(self, n_steps: int) -> Step:
-        """Forecast `n_steps` after the last training step."""
-        if n_steps not in self._ahead:
-            paths, path_variance = self._forecast_paths(n_steps)
-            levels, level_variance = self._forecast_levels(n_steps)
-            coef = self._in_columns(paths[:, None], levels[:, None])[0]
-            variance = self._in_columns(path_variance[:, None], level_variance[:, None])[0]
-            level = float(levels[0]) if self.has_intercept else 0.0
-            spread = float(level_variance[0]) if self.has_intercept else 0.0
-            intercept = self.target_center + level - float(coef @ self.center)
-            step = Step(coef, intercept, variance, spread)
-            self._ahead[n_steps] = step
-        return self._ahead[n_steps]
-
-    def importance(self) -> FloatArray:
-        """(p,) root mean square of x * beta over the training rows."""
-        problem = self.problem
-        weights = problem.weights
-        design = problem.design
-        mean, squares = design.mean[:, None], design.squares(weights)
-        counts = design.by_step(weights)
-        # x^2 = d^2 + 2 m d + m^2 with d = x - m, summed over the rows of a step
-        deviations = design.sums(weights) - design.center[:, None] * counts
-        squares = squares + (2 * mean * deviations + mean**2 * counts)
-        columns = problem.levels.columns[int(self.has_intercept) :]
-        raw = columns + self.center[self.always_in][:, None]
-        level_squares = np.array([problem.design.by_step(weights * z * z) for z in raw])
-        level_squares = level_squares.reshape(raw.shape[0], self.n_timesteps)
-        total = (self._in_columns(squares, level_squares) * self.coef_path() ** 2).sum(axis=0)
-        return np.asarray(np.sqrt(np.maximum(total, 0.0) / problem.n_rows))
-
-    def _in_columns(self, paths: FloatArray, levels: FloatArray) -> FloatArray:
-        """Rows of paths and of levels (intercept first, if any) put into the user's columns."""
+    def arrange(self, paths: FloatArray, levels: FloatArray) -> FloatArray:
+        """(T, p) from rows of paths and of levels (intercept first, if any)."""
         out = np.zeros((paths.shape[1], self.always_in.size))
         out[:, ~self.always_in] = paths.T
         out[:, self.always_in] = levels[int(self.has_intercept) :].T
         return out
 
-    def _per_feature(self, paths: FloatArray, levels: FloatArray) -> FloatArray:
-        return np.asarray(self._in_columns(paths[:, None], levels[:, None])[0])
+    def per_feature(self, paths: FloatArray, levels: FloatArray) -> FloatArray:
+        """(p,) from one number per path and per level."""
+        return np.asarray(self.arrange(paths[:, None], levels[:, None])[0])
 
-    def _forecast_levels(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
-        """Append empty steps to every level's posterior."""
-        problem, state = self.problem, self.state
+    def intercept(self, level: FloatArray, coef: FloatArray) -> FloatArray:
+        """Intercept at x = 0 from the level at the centers; shapes (T,) and (T, p)."""
+        return np.asarray(self.target_center + level - coef @ self.center)
+
+
+@dataclass(frozen=True)
+class LevelFit:
+    """Posterior of the levels: mean and variance (L, T), and the h and b behind them."""
+
+    mean: FloatArray
+    variance: FloatArray
+    law: FloatArray
+    h: FloatArray
+    b: FloatArray
+    scale: FloatArray
+    static: BoolArray
+
+    @classmethod
+    def of(cls, problem: Problem, state: State) -> LevelFit:
+        """Taken from where a solver ended."""
         score = problem.family.score(problem.y, state.eta, problem.weights)
         curvature = problem.family.curvature(problem.y, state.eta, problem.weights)
-        means, variances = np.zeros(problem.levels.count), np.zeros(problem.levels.count)
+        shape = state.level_mean.shape
+        h, b = np.zeros(shape), np.zeros(shape)
+        for j in range(shape[0]):
+            h[j], b[j] = level_information(problem, state, j, score, curvature)
+        levels = problem.levels
+        return cls(
+            state.level_mean,
+            state.level_variance,
+            state.level_law,
+            h,
+            b,
+            levels.scale,
+            levels.static,
+        )
+
+    def ahead(self, n_steps: int, *, averaged: bool) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance `n_steps` after the last: empty steps appended to the posterior."""
+        means, variances = np.zeros(self.scale.size), np.zeros(self.scale.size)
         empty = np.zeros(n_steps)
-        for j in range(problem.levels.count):
-            h, b = level_information(problem, state, j, score, curvature)
-            path = self._level_path(j, np.concatenate([h, empty]), np.concatenate([b, empty]))
+        for j in range(self.scale.size):
+            h, b = np.concatenate([self.h[j], empty]), np.concatenate([self.b[j], empty])
+            if averaged:
+                path = level_posterior(self.scale[j], bool(self.static[j]), h, b)[0]
+            else:
+                path = np.empty((3, h.size))
+                posterior_inplace(h, b, (np.inf, *self.law[j]), path)
             means[j], variances[j] = path[0, -1], path[1, -1]
         return means, variances
 
-    @abstractmethod
-    def _level_path(self, j: int, h: FloatArray, b: FloatArray) -> FloatArray:
-        """Posterior mean and variance of a level over the steps of h and b."""
+
+@dataclass(frozen=True)
+class Fit:
+    """Common part of both kinds of fit; arrays only, no training data.
+
+    `beta` (n_paths, T) holds the paths, `importance` (p,) the root mean square of x * beta.
+    """
+
+    columns: Columns
+    levels: LevelFit
+    importance: FloatArray
+    beta: FloatArray
+
+    @property
+    def n_timesteps(self) -> int:
+        """Number of training steps."""
+        return int(self.beta.shape[1])
+
+    def coef_path(self) -> FloatArray:
+        """(T, p)."""
+        return self.columns.arrange(self.beta, self.levels.mean)
+
+    def intercept_path(self) -> FloatArray:
+        """(T,) at x = 0."""
+        level = self.levels.mean[0] if self.columns.has_intercept else np.zeros(self.n_timesteps)
+        return self.columns.intercept(level, self.coef_path())
+
+    def at(self, code: int) -> Step:
+        """A step inside the training data or after it (code >= T: forecast)."""
+        if code >= self.n_timesteps:
+            return self.ahead(code - self.n_timesteps + 1)
+        levels = self.levels
+        return self._step(
+            (self.beta[:, code], self._path_variance()[:, code]),
+            (levels.mean[:, code], levels.variance[:, code]),
+        )
+
+    def ahead(self, n_steps: int) -> Step:
+        """Forecast `n_steps` after the last training step."""
+        averaged = isinstance(self, PosteriorFit)
+        return self._step(
+            self._forecast_paths(n_steps), self.levels.ahead(n_steps, averaged=averaged)
+        )
+
+    def _step(
+        self, paths: tuple[FloatArray, FloatArray], levels: tuple[FloatArray, FloatArray]
+    ) -> Step:
+        coef, variance = (
+            self.columns.per_feature(path, level) for path, level in zip(paths, levels, strict=True)
+        )
+        level, spread = (levels[0][0], levels[1][0]) if self.columns.has_intercept else (0.0, 0.0)
+        intercept = float(self.columns.intercept(np.asarray(level), coef))
+        return Step(coef, intercept, variance, float(spread))
 
     @abstractmethod
     def inclusion(self) -> FloatArray:
@@ -161,45 +190,69 @@ class Fit:
     def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]: ...
 
 
-@dataclass
-class ModeFit(Fit):
-    """A mode under one of the paper's priors: no uncertainty."""
+def importance(problem: Problem, state: State, columns: Columns) -> FloatArray:
+    """(p,) root mean square of x * beta over the training rows, x as the user gave it."""
+    weights, design = problem.weights, problem.design
+    mean, squares = design.mean[:, None], design.squares(weights)
+    counts = design.by_step(weights)
+    # x^2 = d^2 + 2 m d + m^2 with d = x - m, summed over the rows of a step
+    deviations = design.sums(weights) - design.center[:, None] * counts
+    squares = squares + (2 * mean * deviations + mean**2 * counts)
+    first = int(columns.has_intercept)
+    raw = problem.levels.columns.copy()
+    raw[first:] += columns.center[columns.always_in][:, None]
+    level_squares = np.zeros_like(state.level_mean)
+    for j, column in enumerate(raw):
+        level_squares[j] = design.by_step(weights * column * column)
+    path = columns.arrange(state.beta, state.level_mean)
+    total = (columns.arrange(squares, level_squares) * path**2).sum(axis=0)
+    return np.asarray(np.sqrt(np.maximum(total, 0.0) / problem.n_rows))
 
-    problem: Objective
+
+@dataclass(frozen=True)
+class ModeFit(Fit):
+    """A mode under one of the paper's priors: no uncertainty.
+
+    `alive`, `static` and `rho` (n_paths,): not zero, kept constant, E[autocorrelation | path].
+    """
+
+    alive: BoolArray
+    static: BoolArray
+    rho: FloatArray
+
+    @classmethod
+    def of(cls, objective: Objective, state: State, columns: Columns) -> ModeFit:
+        """Taken from where a solver ended."""
+        alive = objective.alive(state.beta)
+        rho = np.where(alive, objective.penalty(state.beta).mean_rho, np.nan)
+        rho = np.where(alive & objective.static, 1.0, rho)
+        weight = importance(objective, state, columns)
+        levels = LevelFit.of(objective, state)
+        return cls(columns, levels, weight, state.beta, alive, objective.static, rho)
 
     def inclusion(self) -> FloatArray:
         """0 or 1."""
-        alive = self.problem.alive(self.state.beta).astype(np.float64)
-        return self._per_feature(alive, np.ones(self.problem.levels.count))
+        return self.columns.per_feature(
+            self.alive.astype(np.float64), np.ones(self.levels.scale.size)
+        )
 
     def autocorrelation(self) -> FloatArray:
         """E[rho | path]; 1 for static paths, NaN for zero ones."""
-        moving = self.state.level_law[:, 0] > 0
-        return self._per_feature(self._rho(), np.where(moving, self.state.level_law[:, 1], 1.0))
-
-    def _rho(self) -> FloatArray:
-        alive = self.problem.alive(self.state.beta)
-        rho = np.where(alive, self.problem.penalty(self.state.beta).mean_rho, np.nan)
-        return np.where(alive & self.problem.static, 1.0, rho)
+        variance, rho = self.levels.law.T
+        return self.columns.per_feature(self.rho, np.where(variance > 0, rho, 1.0))
 
     def static_probability(self) -> FloatArray:
         """1 for features kept static."""
-        levels = (self.state.level_law[:, 0] == 0).astype(np.float64)
-        return self._per_feature(self.problem.static.astype(np.float64), levels)
+        levels = (self.levels.law[:, 0] == 0).astype(np.float64)
+        return self.columns.per_feature(self.static.astype(np.float64), levels)
 
     def _path_variance(self) -> FloatArray:
-        return np.zeros_like(self.state.beta)
-
-    def _level_path(self, j: int, h: FloatArray, b: FloatArray) -> FloatArray:
-        out = np.empty((3, h.size))
-        posterior_inplace(h, b, (np.inf, *self.state.level_law[j]), out)
-        return out
+        return np.zeros_like(self.beta)
 
     def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
         """The chain's mean reversion, E[rho]^n. An empty step would change the mode itself."""
-        rho = np.nan_to_num(self._rho())
-        last = self.state.beta[:, -1]
-        return last * rho**n_steps, np.zeros_like(last)
+        last = self.beta[:, -1]
+        return last * np.nan_to_num(self.rho) ** n_steps, np.zeros_like(last)
 
 
 @kernel
@@ -216,56 +269,85 @@ def _last_step(h: FloatArray, b: FloatArray, tables: Tables, phi: FloatArray) ->
     return last
 
 
-@dataclass
+@dataclass(frozen=True)
 class PosteriorFit(Fit):
-    """A factorised posterior under the learned prior."""
+    """A factorised posterior under the learned prior, in natural form.
 
-    problem: Bound
-    state: Posterior
+    Parameters
+    ----------
+    variance
+        (n_paths, T).
+    phi, log_pi
+        Probabilities of the components per path, and their log weights per group.
+    components
+        The laws `phi` refers to, in units of `unit` (n_paths,).
+    h, b
+        (n_paths, T) curvature and linear term of each path's likelihood.
+    """
+
+    variance: FloatArray
+    phi: FloatArray
+    log_pi: FloatArray
+    components: Components
+    unit: FloatArray
+    h: FloatArray
+    b: FloatArray
+
+    @classmethod
+    def of(cls, bound: Bound, state: Posterior, columns: Columns) -> PosteriorFit:
+        """Taken from where a solver ended."""
+        return cls(
+            columns=columns,
+            levels=LevelFit.of(bound, state),
+            importance=importance(bound, state, columns),
+            beta=state.beta,
+            variance=state.variance,
+            phi=state.phi,
+            log_pi=state.log_pi,
+            components=state.components,
+            unit=bound.unit,
+            h=bound.squares * (state.precision_seen / bound.unit**2)[:, None],
+            b=state.pull,
+        )
 
     def inclusion(self) -> FloatArray:
         """1 - probability of zero; 1 for what is always in."""
-        return self._per_feature(self.state.inclusion, np.ones(self.problem.levels.count))
+        zero = self.phi[:, self.components.is_zero].sum(axis=1)
+        return self.columns.per_feature(1.0 - zero, np.ones(self.levels.scale.size))
 
     def autocorrelation(self) -> FloatArray:
         """Lag-1 correlation of the whole path, constant part included, given that it is in."""
-        laws = self.state.components
+        laws = self.components
         total = laws.static + laws.dynamic
         with np.errstate(invalid="ignore"):
             lag = np.where(total > 0, (laws.static + laws.rho * laws.dynamic) / total, 0.0)
-        moving, rho = self.state.level_law.T
-        return self._per_feature(self._given_inclusion(lag), 1.0 - moving * (1.0 - rho))
+        moving, rho = self.levels.law.T
+        return self.columns.per_feature(self._given_inclusion(lag), 1.0 - moving * (1.0 - rho))
 
     def static_probability(self) -> FloatArray:
         """Weight of the constant components."""
-        levels = 1.0 - self.state.level_law[:, 0]
-        constant = self.state.components.is_static.astype(np.float64)
-        return self._per_feature(self._given_inclusion(constant), levels)
+        constant = self.components.is_static.astype(np.float64)
+        levels = 1.0 - self.levels.law[:, 0]
+        return self.columns.per_feature(self._given_inclusion(constant), levels)
 
     def std_path(self) -> FloatArray:
         """(T, p) posterior standard deviations."""
-        return np.sqrt(self._in_columns(self.state.variance, self.state.level_variance))
+        return np.asarray(np.sqrt(self.columns.arrange(self.variance, self.levels.variance)))
 
     def _given_inclusion(self, value: FloatArray) -> FloatArray:
-        nonzero = ~self.state.components.is_zero
-        phi = self.state.phi[:, nonzero]
+        nonzero = ~self.components.is_zero
+        phi = self.phi[:, nonzero]
         mass = phi.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(mass > 0, phi @ value[nonzero] / mass, np.nan)
 
     def _path_variance(self) -> FloatArray:
-        return self.state.variance
-
-    def _level_path(self, j: int, h: FloatArray, b: FloatArray) -> FloatArray:
-        return level_posterior(self.problem, j, h, b)[0]
+        return self.variance
 
     def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
         """Append empty steps to every path's posterior."""
-        problem, state = self.problem, self.state
-        unit = problem.unit
-        h = problem.squares * (state.precision_seen / unit**2)[:, None]
-        empty = np.zeros((h.shape[0], n_steps))
-        tables = state.components.extended(n_steps).tables()
-        h, b = np.hstack([h, empty]), np.hstack([state.pull, empty])
-        last = _last_step(h, b, tables, state.phi)
-        return last[:, 0] / unit, last[:, 1] / unit**2
+        empty = np.zeros((self.h.shape[0], n_steps))
+        tables = self.components.extended(n_steps).tables()
+        h, b = np.hstack([self.h, empty]), np.hstack([self.b, empty])
+        last = _last_step(h, b, tables, self.phi)
+        return last[:, 0] / self.unit, last[:, 1] / self.unit**2

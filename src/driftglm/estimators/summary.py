@@ -52,5 +52,5 @@ def summarise(fit: Fit, step: Step, names: list[str]) -> pd.DataFrame:
             "autocorrelation": fit.autocorrelation(),
         }
     )
-    order = np.argsort(-fit.importance(), kind="stable")
+    order = np.argsort(-fit.importance, kind="stable")
     return table.iloc[order].reset_index(drop=True)

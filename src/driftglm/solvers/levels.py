@@ -47,22 +47,23 @@ def average_levels(
     """As `update_levels`, but averaged over the laws of `level_components` instead of choosing."""
     worst = 0.0
     for j, h, b in _each_level(problem, state, score, curvature):
-        out, state.level_divergence[j], law = level_posterior(problem, j, h, b)
+        levels = problem.levels
+        out, state.level_divergence[j], law = level_posterior(
+            float(levels.scale[j]), bool(levels.static[j]), h, b
+        )
         state.level_law[j] = law
         worst = max(worst, _set_level(state, j, out, h))
     return worst
 
 
 def level_posterior(
-    problem: Problem, j: int, h: FloatArray, b: FloatArray
+    scale: float, static: bool, h: FloatArray, b: FloatArray
 ) -> tuple[FloatArray, float, tuple[float, float]]:
     """Mean and variance (2, T), divergence from the prior, and (P(moving), E[rho | moving]).
 
     h and b may be longer than the training steps: empty steps at the end are a forecast.
     """
-    laws = level_components(
-        float(problem.levels.scale[j]), h.size, static=bool(problem.levels.static[j])
-    )
+    laws = level_components(scale, h.size, static=static)
     tables, log_pi = laws.tables(), level_log_weights(laws.count)
     evidence, parts, phi = np.empty(laws.count), np.empty((3, laws.count)), np.empty(laws.count)
     log_evidences_inplace(h, b, tables, evidence, parts)
