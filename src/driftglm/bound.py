@@ -37,8 +37,9 @@ class Posterior(State):
         whole posterior, forecasts included.
     log_pi
         (n_groups, K) log weights.
-    components
-        The laws phi and pi refer to; fewer as negligible ones are dropped.
+    components, kept
+        The laws phi and pi refer to, fewer as negligible ones are dropped, and their positions
+        in the prior's full grid.
     """
 
     variance: FloatArray
@@ -48,11 +49,25 @@ class Posterior(State):
     precision_seen: FloatArray
     log_pi: FloatArray
     components: Components
+    kept: IntArray
 
     @property
     def inclusion(self) -> FloatArray:
         """Probability that a path is not zero."""
         return np.asarray(1.0 - self.phi[:, self.components.is_zero].sum(axis=1))
+
+
+FRESH = 1e-3
+"""Share of the starting weights mixed into those of an earlier fit."""
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """What a fit hands over to the next: noise, log weights, and the components they are for."""
+
+    noise: float
+    log_pi: FloatArray
+    kept: IntArray
 
 
 @dataclass(frozen=True)
@@ -104,7 +119,22 @@ class Bound(Problem):
             precision_seen=np.zeros(shape[0]),
             log_pi=log_pi,
             components=components,
+            kept=np.arange(components.count),
         )
+
+    def warm_posterior(self, beta: FloatArray, warm: WarmStart) -> Posterior:
+        """A posterior to go on from: means, noise and weights of an earlier fit.
+
+        Components dropped by the earlier fit get a little weight back.
+        """
+        posterior = self.start_posterior(beta)
+        if self.noise.given is None:
+            posterior.noise = max(warm.noise, self.noise.floor)
+        old = np.zeros_like(posterior.log_pi)
+        old[:, warm.kept] = np.exp(warm.log_pi)
+        with np.errstate(divide="ignore"):
+            posterior.log_pi = np.log((1.0 - FRESH) * old + FRESH * np.exp(posterior.log_pi))
+        return posterior
 
     def spread(self, posterior: Posterior) -> float:
         """What the uncertainty of paths and levels adds to the weighted sum of squares."""

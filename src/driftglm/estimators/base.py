@@ -17,14 +17,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray
-from driftglm.bound import Bound, Posterior
+from driftglm.bound import Bound, Posterior, WarmStart
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
 from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
 from driftglm.estimators.rows import LARGEST, SMALLEST, Rows, check_columns
 from driftglm.estimators.starts import Init, start_paths
 from driftglm.estimators.summary import normal_quantile, summarise
-from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
+from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.objective import Noise, Objective, State
 from driftglm.priors import Exact, Fixed, Learned, PathPrior, PathStats, Variational
@@ -109,14 +109,47 @@ class DriftEstimator(BaseEstimator):
         self._fit_steps(rows, axis)
         return self
 
-    def _fit_steps(self, rows: Rows, axis: TimeAxis) -> None:
-        """Fit validated rows whose codes are steps of `axis`."""
+    def _fit_steps(self, rows: Rows, axis: TimeAxis, earlier: Fit | None = None) -> None:
+        """Fit validated rows whose codes are steps of `axis`, going on from an earlier fit."""
         self._axis = axis
         self.timesteps_ = axis.labels
-        self._solve(rows)
+        self._solve(rows, earlier)
         self._choose_extrapolation(rows)
+        self._rows = rows if self.keep_data else None
 
-    def _solve(self, rows: Rows) -> None:
+    def update(self, X: Any, y: Any, *, time: Any, sample_weight: Any = None) -> Self:
+        """Append rows of new timesteps and fit again, starting from the present fit.
+
+        Needs a model fitted with `keep_data=True`; every label must lie after the last training
+        step. With the learned prior the fit goes on from the present posterior; with the
+        paper's priors it is a new search, since zero paths could not come back otherwise.
+        """
+        check_is_fitted(self, "coef_path_")
+        if self._rows is None:
+            raise DataError(
+                "the model has not kept its training data and cannot be updated; "
+                "fit it with keep_data=True."
+            )
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, reset=False
+        )
+        check_numbers(y)
+        self._family().check_target(y)
+        weights = check_weights(sample_weight, y.size)
+        codes = self._axis.encode(time, y.size)
+        n_steps = self._axis.n_timesteps
+        if self._axis.is_single or (codes < n_steps).any():
+            raise TimeError(
+                f"row {int(np.argmax(codes < n_steps))} belongs to a step the model has seen "
+                f"(it knows steps up to {self.timesteps_[-1]}); update takes later steps only. "
+                "To change the past, fit again."
+            )
+        rows = self._rows.extended(X, y.astype(np.float64), codes, weights)
+        axis = dataclasses.replace(self._axis, n_timesteps=rows.n_timesteps)
+        self._fit_steps(rows, axis, self._fit)
+        return self
+
+    def _solve(self, rows: Rows, earlier: Fit | None = None) -> None:
         if isinstance(self.prior, type):
             name = self.prior.__name__
             raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
@@ -137,7 +170,7 @@ class DriftEstimator(BaseEstimator):
         self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
         if isinstance(prior, Learned):
             bound = Bound(**data, prior=prior, unit=design.units(data["weights"]))
-            result = self._infer(bound, rows)
+            result = self._infer(bound, rows, earlier)
             self._fit: Fit = PosteriorFit.of(bound, cast("Posterior", result.state), columns)
         else:
             objective, result = self._maximise(Objective(**data, prior=prior), rows)
@@ -146,13 +179,17 @@ class DriftEstimator(BaseEstimator):
                 self.rate_ = objective.prior.tau
         self._report(result)
 
-    def _infer(self, bound: Bound, rows: Rows) -> SolverResult:
-        """The learned prior: the start of highest ELBO among `n_starts`."""
+    def _infer(self, bound: Bound, rows: Rows, earlier: Fit | None) -> SolverResult:
+        """The learned prior: the start of highest ELBO among `n_starts`, or the earlier fit."""
         if self.solver == "lbfgs":
             raise DataError(
                 "solver='lbfgs' finds a mode and the learned prior has none to find; "
                 "use solver='block' or 'auto'."
             )
+        if isinstance(earlier, PosteriorFit):
+            beta = earlier.continued(rows.n_timesteps - earlier.n_timesteps)
+            warm = WarmStart(self.noise_variance_, earlier.log_pi, earlier.kept)
+            return self._run(CAVISolver(), bound, bound.warm_posterior(beta, warm))
         first: Init = "zero" if self.init == "auto" else self.init
         kinds = list(dict.fromkeys([first, *LEARNED_STARTS]))[: self.n_starts]
         best: SolverResult | None = None

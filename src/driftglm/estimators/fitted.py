@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._typing import BoolArray, FloatArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.bound import Bound, Posterior
 from driftglm.objective import Objective, Problem, State
 from driftglm.priors.gaussian_path import posterior_inplace
@@ -279,8 +279,9 @@ class PosteriorFit(Fit):
         (n_paths, T).
     phi, log_pi
         Probabilities of the components per path, and their log weights per group.
-    components
-        The laws `phi` refers to, in units of `unit` (n_paths,).
+    components, kept
+        The laws `phi` refers to, in units of `unit` (n_paths,), and their positions in the
+        prior's full grid.
     h, b
         (n_paths, T) curvature and linear term of each path's likelihood.
     """
@@ -289,6 +290,7 @@ class PosteriorFit(Fit):
     phi: FloatArray
     log_pi: FloatArray
     components: Components
+    kept: IntArray
     unit: FloatArray
     h: FloatArray
     b: FloatArray
@@ -305,6 +307,7 @@ class PosteriorFit(Fit):
             phi=state.phi,
             log_pi=state.log_pi,
             components=state.components,
+            kept=state.kept,
             unit=bound.unit,
             h=bound.squares * (state.precision_seen / bound.unit**2)[:, None],
             b=state.pull,
@@ -333,6 +336,11 @@ class PosteriorFit(Fit):
     def std_path(self) -> FloatArray:
         """(T, p) posterior standard deviations."""
         return np.asarray(np.sqrt(self.columns.arrange(self.variance, self.levels.variance)))
+
+    def continued(self, n_more: int) -> FloatArray:
+        """Paths (n_paths, T + n_more): the means, then their forecasts."""
+        ahead = [self._forecast_paths(n + 1)[0] for n in range(n_more)]
+        return np.column_stack([self.beta, *ahead])
 
     def _given_inclusion(self, value: FloatArray) -> FloatArray:
         nonzero = ~self.components.is_zero

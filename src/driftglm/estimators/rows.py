@@ -59,6 +59,20 @@ class Rows:
             n_timesteps=int(codes.max()) + 1,
         )
 
+    def extended(self, X: Any, y: FloatArray, codes: IntArray, weights: FloatArray) -> Rows:
+        """These rows followed by later ones."""
+        kept = np.flatnonzero(weights > 0)
+        stack = sp.vstack if sp.issparse(self.X) or sp.issparse(X) else np.vstack
+        both: Any = stack([self.X, X[kept]])
+        return replace(
+            self,
+            X=both.tocsr() if hasattr(both, "tocsr") else both,
+            y=np.concatenate([self.y, y[kept]]),
+            codes=np.concatenate([self.codes, codes[kept]]),
+            weights=np.concatenate([self.weights, weights[kept]]),
+            n_timesteps=max(self.n_timesteps, int(codes.max()) + 1),
+        )
+
     @property
     def center(self) -> float:
         """The mean of y, which the intercept takes up; 0 without one."""

@@ -187,6 +187,7 @@ def _learn_weights(bound: Bound, posterior: Posterior) -> bool:
             posterior.log_pi = np.log(pi)
         return False
     posterior.components = posterior.components.take(keep)
+    posterior.kept = posterior.kept[keep]
     pi = pi[:, keep]
     with np.errstate(divide="ignore"):
         posterior.log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
