@@ -27,8 +27,8 @@ class Posterior(State):
     ----------
     variance
         (n_features, n_timesteps).
-    phi
-        (n_features, K) probability of every component.
+    phi, evidence
+        (n_features, K) probability and log evidence of every component.
     divergence
         (n_features,) sum_k phi (log phi + KL).
     pull, precision_seen
@@ -44,6 +44,7 @@ class Posterior(State):
 
     variance: FloatArray
     phi: FloatArray
+    evidence: FloatArray
     divergence: FloatArray
     pull: FloatArray
     precision_seen: FloatArray
@@ -114,6 +115,7 @@ class Bound(Problem):
             **vars(state),
             variance=np.zeros(shape),
             phi=np.zeros((shape[0], components.count)),
+            evidence=np.zeros((shape[0], components.count)),
             divergence=np.zeros(shape[0]),
             pull=np.zeros(shape),
             precision_seen=np.zeros(shape[0]),

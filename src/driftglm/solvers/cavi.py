@@ -27,6 +27,9 @@ from driftglm.solvers.kernels import Columns, RowState, gradient_inplace, shift_
 from driftglm.solvers.levels import average_levels
 from driftglm.solvers.rowstate import RowWork
 
+INCLUDED = 0.5
+N_BOLD = 60
+"""EM steps for the weights taken at once after a pass over all paths."""
 RARE = 0.01
 """Paths less likely than this to matter are visited every EVERY passes."""
 EVERY = 4
@@ -48,15 +51,17 @@ def _visit_inplace(
     squares: FloatArray,
     precision: float,
     law: tuple[Tables, FloatArray, IntArray, FloatArray],
-    posterior: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray],
+    posterior: tuple[
+        FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
+    ],
 ) -> None:
     """One pass over the paths in `order`; everything in `posterior` and the score is updated."""
     tables, log_pi, groups, unit = law
-    beta, variance, phi, divergence, pull, precision_seen = posterior
+    beta, variance, phi, all_evidence, divergence, pull, precision_seen = posterior
     n_steps, n_components = beta.shape[1], phi.shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
     change, out, work = np.empty(n_steps), np.empty((2, n_steps)), np.empty((4, n_steps))
-    evidence, parts = np.empty(n_components), np.empty((3, n_components))
+    parts = np.empty((3, n_components))
     new_phi = np.empty(n_components)
     for i in order:
         gradient_inplace(columns, i, rows, g)
@@ -64,6 +69,7 @@ def _visit_inplace(
         for t in range(n_steps):
             h[t] = per_unit / unit[i] * squares[i, t]
             b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit[i]
+        evidence = all_evidence[i]
         log_evidences_inplace(h, b, tables, evidence, parts)
         weights_inplace(evidence, log_pi[groups[i]], new_phi)
         new_divergence = average_inplace(h, b, tables, new_phi, parts, out, work)
@@ -108,33 +114,63 @@ class CAVISolver:
     ) -> SolverResult:
         """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
         posterior = posterior.copy()
+        work = _Work(bound, posterior)
         order = _order(bound)
         history: list[float] = []
         rise, reason = np.inf, StopReason.MAX_ITER
-        everyone = bound.prior.weights is None and not posterior.phi.any()
         tables = posterior.components.tables()
-        work = _Work(bound, posterior)
-        since_full = 0
+        since_full, everyone = 0, True
+        backup: Posterior | None = None
         for iteration in range(max_iter):
             full = iteration < N_FULL or since_full + 1 >= EVERY or everyone
             visited = order if full else order[posterior.inclusion[order] > RARE]
             _pass(work, bound, posterior, visited, tables)
-            history.append(bound.value(posterior))
+            value = bound.value(posterior)
+            if backup is not None and history and value < history[-1]:
+                # The bold step for the weights did not pay: go back to the cautious one.
+                posterior, value = backup, history[-1]
+                work = _Work(bound, posterior)
+                tables = posterior.components.tables()
+            history.append(value)
             since_full = 0 if full else since_full + 1
             if progress is not None:
-                progress(iteration + 1, history[-1], int((posterior.inclusion > 0.5).sum()))  # noqa: PLR2004
-            rise = history[-1] - history[-2] if iteration else np.inf
-            if rise < RISE * tol * bound.n_rows:
+                progress(iteration + 1, value, int((posterior.inclusion > INCLUDED).sum()))
+            rise = value - history[-2] if iteration else np.inf
+            went_back = posterior is backup
+            backup = None
+            if rise < RISE * tol * bound.n_rows and not went_back:
                 if full and iteration >= N_FULL:
                     reason = StopReason.CONVERGED
                     break
                 since_full = EVERY  # look at all paths before believing it
-            everyone = _learn_weights(bound, posterior)
-            if everyone:
+            everyone = went_back or _learn_weights(bound, posterior)
+            if everyone and not went_back:
                 tables = posterior.components.tables()
+            if full and not went_back and bound.prior.weights is None:
+                backup = posterior.copy()
+                _learn_boldly(bound, posterior)
+                everyone = True
         return SolverResult(
             posterior, np.array(history), float(rise / (RISE * bound.n_rows)), reason
         )
+
+
+def _learn_boldly(bound: Bound, posterior: Posterior) -> None:
+    """Many EM steps for the weights at once, at the evidences the last visits found.
+
+    Exact if features did not interact; they do, so the caller keeps a copy to go back to.
+    """
+    for g in range(bound.n_groups):
+        members = bound.groups == g
+        if not members.any():
+            continue
+        evidence = posterior.evidence[members]
+        likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+        pi = np.exp(posterior.log_pi[g])
+        for _ in range(N_BOLD):
+            pi = pi * (likelihood / (likelihood @ pi)[:, None]).mean(axis=0)
+        with np.errstate(divide="ignore"):
+            posterior.log_pi[g] = np.log(pi / pi.sum())
 
 
 def _order(bound: Bound) -> IntArray:
@@ -160,6 +196,7 @@ def _pass(work: _Work, bound: Bound, posterior: Posterior, order: IntArray, tabl
             posterior.beta,
             posterior.variance,
             posterior.phi,
+            posterior.evidence,
             posterior.divergence,
             posterior.pull,
             posterior.precision_seen,
@@ -192,4 +229,5 @@ def _learn_weights(bound: Bound, posterior: Posterior) -> bool:
     with np.errstate(divide="ignore"):
         posterior.log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
     posterior.phi = np.ascontiguousarray(posterior.phi[:, keep])
+    posterior.evidence = np.ascontiguousarray(posterior.evidence[:, keep])
     return True
