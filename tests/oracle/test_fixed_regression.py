@@ -45,18 +45,18 @@ def chain_precision(prior, n_timesteps):
 
 def time_expanded(X, codes, n_timesteps):
     """One column per feature and step, feature by feature."""
-    wide = np.zeros((X.shape[0], X.shape[1], n_timesteps))
-    wide[np.arange(X.shape[0]), :, codes] = X
-    return wide.reshape(X.shape[0], -1)
+    out = np.zeros((X.shape[0], X.shape[1], n_timesteps))
+    out[np.arange(X.shape[0]), :, codes] = X
+    return out.reshape(X.shape[0], -1)
 
 
 def dense_mode(X, y, codes, prior, n_timesteps, weights=None):
     """(T, p) from the normal equations of the whole path."""
     weights = np.ones(y.size) if weights is None else weights
-    Z = time_expanded(X, codes, n_timesteps)
+    wide = time_expanded(X, codes, n_timesteps)
     precision = np.kron(np.eye(X.shape[1]), chain_precision(prior, n_timesteps))
-    system = (Z.T * weights) @ Z / NOISE + precision
-    return np.linalg.solve(system, Z.T @ (weights * y) / NOISE).reshape(X.shape[1], -1).T
+    system = (wide.T * weights) @ wide / NOISE + precision
+    return np.linalg.solve(system, wide.T @ (weights * y) / NOISE).reshape(X.shape[1], -1).T
 
 
 @BOUNDARIES
@@ -84,7 +84,7 @@ def test_weights_and_empty_steps_enter_the_normal_equations(boundary, rng):
 
 
 def smoothed_by_statsmodels(X, y, codes, prior, n_timesteps):
-    """E[beta_t | all y] of the state-space model beta_t = rho beta_{t-1} + shock, y = x'beta + e."""
+    """E[beta_t | all y] of the state-space model of a path: AR(1), observed through x."""
     n_features, rho = X.shape[1], prior.autocorrelation
     rows = [np.flatnonzero(codes == t) for t in range(n_timesteps)]
     n_most = max(len(members) for members in rows)
@@ -179,12 +179,12 @@ def dense_mode_with_level(X, y, codes, prior, law, n_timesteps):
     inverse = np.linalg.inv(variance * rho ** np.abs(steps[:, None] - steps))
     ones = inverse.sum(axis=1)
     level_precision = inverse - np.outer(ones, ones) / ones.sum()
-    Z = time_expanded(np.column_stack([X, np.ones(y.size)]), codes, n_timesteps)
-    system = Z.T @ Z / NOISE
+    wide = time_expanded(np.column_stack([X, np.ones(y.size)]), codes, n_timesteps)
+    system = wide.T @ wide / NOISE
     size = X.shape[1] * n_timesteps
     system[:size, :size] += np.kron(np.eye(X.shape[1]), chain_precision(prior, n_timesteps))
     system[size:, size:] += level_precision
-    paths = np.linalg.solve(system, Z.T @ y / NOISE).reshape(-1, n_timesteps)
+    paths = np.linalg.solve(system, wide.T @ y / NOISE).reshape(-1, n_timesteps)
     return paths[:-1], paths[-1]
 
 

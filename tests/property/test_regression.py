@@ -92,22 +92,27 @@ def assert_same_fit(other, model, *, rtol=1e-4, coef=1.0, intercept=0.0):
 # ------------------------------------------------------------------------------- monotonicity
 
 
+options = st.fixed_dictionaries(
+    {
+        "prior": any_priors,
+        "init": inits,
+        "solver": st.sampled_from(["block", "block", "lbfgs"]),
+        "fit_intercept": st.booleans(),
+        "noise": st.sampled_from(["estimate", "paper", 0.3]),
+    }
+)
+
+
 @given(
     problem=problems(),
-    prior=any_priors,
-    init=inits,
-    solver=st.sampled_from(["block", "block", "lbfgs"]),
-    intercept=st.booleans(),
-    noise=st.sampled_from(["estimate", "paper", 0.3]),
+    params=options,
     always_in=st.integers(0, 2),
     static=st.integers(0, 2),
     weighted=st.booleans(),
     gap=st.booleans(),
 )
 @settings(max_examples=60)
-def test_the_objective_never_falls(
-    problem, prior, init, solver, intercept, noise, always_in, static, weighted, gap
-):
+def test_the_objective_never_falls(problem, params, always_in, static, weighted, gap):
     keep = problem.time != 2001 if gap else np.ones(problem.y.size, bool)
     model = fit(
         problem,
@@ -115,15 +120,11 @@ def test_the_objective_never_falls(
         problem.y[keep],
         problem.time[keep],
         problem.weights[keep] if weighted else None,
-        prior=prior,
-        init=init,
-        solver=solver,
-        fit_intercept=intercept,
-        noise=noise,
         always_in=list(range(min(always_in, problem.n_features))),
         static=list(range(max(problem.n_features - static, 0), problem.n_features)),
         max_iter=60,
         tol=1e-4,
+        **params,
     )
     history = model.objective_history_
     assert np.isfinite(history).all()

@@ -80,17 +80,17 @@ def test_every_product_is_that_of_the_full_matrix(how, centered, rng):
     X, codes = matrix(rng)
     design, order = ColumnDesign.from_matrix(as_stored(X, how), codes, N_STEPS)
     weights = rng.uniform(0.5, 2, len(X))
-    Z, steps = X[order], codes[order]
+    full, steps = X[order], codes[order]
     if centered:
         design = design.centered(weights)
-        Z = Z - np.average(Z, axis=0, weights=weights)
+        full = full - np.average(full, axis=0, weights=weights)
     beta = rng.normal(size=(X.shape[1], N_STEPS))
     score = rng.normal(size=len(X))
     indicator = steps == np.arange(N_STEPS)[:, None]
-    assert_allclose(design.eta(beta), (Z * beta[:, steps].T).sum(axis=1), rtol=1e-12, atol=1e-12)
-    expected = np.einsum("ni,tn,n->it", Z, indicator, score)
+    assert_allclose(design.eta(beta), (full * beta[:, steps].T).sum(axis=1), rtol=1e-12, atol=1e-12)
+    expected = np.einsum("ni,tn,n->it", full, indicator, score)
     assert_allclose(design.gradient(score), expected, rtol=1e-11, atol=1e-12)
-    expected = np.einsum("ni,tn,n->it", Z**2, indicator, weights)
+    expected = np.einsum("ni,tn,n->it", full**2, indicator, weights)
     assert_allclose(design.squares(weights), expected, rtol=1e-11, atol=1e-12)
     assert_allclose(design.by_step(score), indicator @ score, rtol=1e-12, atol=1e-14)
     path = rng.normal(size=N_STEPS)

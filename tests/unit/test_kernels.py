@@ -77,10 +77,10 @@ class Visit:
 
 def prior_matrix(law, n):
     omega, beside, end = law
-    P = omega * np.eye(n) + beside * (np.eye(n, k=1) + np.eye(n, k=-1))
-    P[0, 0] += end
-    P[-1, -1] += end
-    return P
+    matrix = omega * np.eye(n) + beside * (np.eye(n, k=1) + np.eye(n, k=-1))
+    matrix[0, 0] += end
+    matrix[-1, -1] += end
+    return matrix
 
 
 def dense_columns(objective):

@@ -132,7 +132,7 @@ def test_a_converged_fit_is_a_stationary_point(solver, prior, rng):
 
 @PRIORS
 def test_the_certificate_of_lbfgs_is_the_largest_scaled_slope(prior, rng):
-    """Cut short, so that there is a slope to measure; no levels, which have a round of their own."""
+    """Cut short, so that there is a slope to measure; levels have a round of their own."""
     objective = problem(rng, prior, levels=0, given=0.2)
     result = LBFGSSolver().solve(objective, ridge_start(objective), max_iter=7, tol=1e-9)
     gradient = slopes(objective, result.state)
@@ -281,7 +281,7 @@ def test_from_the_same_start_both_reach_the_same_mode(solver, rng):
 
 @SOLVERS
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
-def test_the_unit_of_y_does_not_change_the_way(solver, scale, rng):
+def test_the_unit_of_y_does_not_change_the_way(solver, scale):
     """The paths are scaled, the objective is shifted by a constant, the iterations are the same."""
     states, shifts = [], []
     for unit in (1.0, scale):

@@ -189,7 +189,7 @@ class DriftEstimator(BaseEstimator):
         if isinstance(earlier, PosteriorFit):
             beta = earlier.continued(rows.n_timesteps - earlier.n_timesteps)
             warm = WarmStart(self.noise_variance_, earlier.log_pi, earlier.kept)
-            return self._run(CAVISolver(), bound, bound.warm_posterior(beta, warm))
+            return self._run(CAVISolver(warm=True), bound, bound.warm_posterior(beta, warm))
         first: Init = "zero" if self.init == "auto" else self.init
         kinds = list(dict.fromkeys([first, *LEARNED_STARTS]))[: self.n_starts]
         best: SolverResult | None = None

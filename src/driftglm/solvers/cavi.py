@@ -8,7 +8,8 @@ uses are dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -28,17 +29,19 @@ from driftglm.solvers.levels import average_levels
 from driftglm.solvers.rowstate import RowWork
 
 INCLUDED = 0.5
-N_BOLD = 60
-"""EM steps for the weights taken at once after a pass over all paths."""
-RARE = 0.01
-"""Paths less likely than this to matter are visited every EVERY passes."""
-EVERY = 4
-N_FULL = 3
-"""Passes at the start that visit every path."""
+BOLD, BOLDEST = 10, 300
+"""EM steps for the weights taken at once after a pass over all paths: few at first, when the
+evidences are still far from final and a component lost is lost for good, more in later rounds."""
+N_WARM = 5
+"""The round a warm start begins with."""
+RARE = 0.1
+"""Paths less likely than this to matter are visited once a pass, the others N_INNER times more."""
+N_INNER = 4
 DROP = 1e-10
 """Components with a smaller share of the features are dropped."""
-RISE = 0.1
-"""A pass has converged when it raises the bound by less than RISE * tol per row."""
+RISE, RISE_WARM = 0.1, 0.01
+"""A round has converged when it raises the bound by less than this times tol per row. A warm start
+is close to the end at once and must not stop for being so."""
 STILL = (1e-10, 1e-6)
 """An update smaller than this (in squared deviations, in probability) is left undone."""
 
@@ -101,7 +104,13 @@ class _Work(RowWork):
 
 @dataclass(frozen=True)
 class CAVISolver:
-    """Coordinate-ascent variational inference for the learned prior."""
+    """Coordinate-ascent variational inference for the learned prior.
+
+    A `warm` start has weights close to final: it may be bold at once and needs no passes over
+    the live paths alone.
+    """
+
+    warm: bool = False
 
     def solve(
         self,
@@ -114,48 +123,79 @@ class CAVISolver:
     ) -> SolverResult:
         """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
         posterior = posterior.copy()
-        work = _Work(bound, posterior)
-        order = _order(bound)
-        history: list[float] = []
-        rise, reason = np.inf, StopReason.MAX_ITER
-        tables = posterior.components.tables()
-        since_full, everyone = 0, True
-        backup: Posterior | None = None
-        for iteration in range(max_iter):
-            full = iteration < N_FULL or since_full + 1 >= EVERY or everyone
-            visited = order if full else order[posterior.inclusion[order] > RARE]
-            _pass(work, bound, posterior, visited, tables)
-            value = bound.value(posterior)
-            if backup is not None and history and value < history[-1]:
-                # The bold step for the weights did not pay: go back to the cautious one.
-                posterior, value = backup, history[-1]
-                work = _Work(bound, posterior)
-                tables = posterior.components.tables()
-            history.append(value)
-            since_full = 0 if full else since_full + 1
-            if progress is not None:
-                progress(iteration + 1, value, int((posterior.inclusion > INCLUDED).sum()))
-            rise = value - history[-2] if iteration else np.inf
-            went_back = posterior is backup
-            backup = None
-            if rise < RISE * tol * bound.n_rows and not went_back:
-                if full and iteration >= N_FULL:
-                    reason = StopReason.CONVERGED
-                    break
-                since_full = EVERY  # look at all paths before believing it
-            everyone = went_back or _learn_weights(bound, posterior)
-            if everyone and not went_back:
-                tables = posterior.components.tables()
-            if full and not went_back and bound.prior.weights is None:
-                backup = posterior.copy()
-                _learn_boldly(bound, posterior)
-                everyone = True
-        return SolverResult(
-            posterior, np.array(history), float(rise / (RISE * bound.n_rows)), reason
-        )
+        climb = _Climb(bound, _Work(bound, posterior), _order(bound), max_iter, progress)
+        reason = StopReason.MAX_ITER
+        rise, last = np.inf, -np.inf
+        n_rounds = N_WARM if self.warm else 0
+        while not climb.exhausted:
+            climb.all_paths()
+            if not self.warm:
+                climb.live_paths()
+            rise, last = climb.history[-1] - last, climb.history[-1]
+            if rise < (RISE_WARM if self.warm else RISE) * tol * bound.n_rows:
+                reason = StopReason.CONVERGED
+                break
+            n_rounds += 1
+            climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
+        optimality = float(rise / (RISE * bound.n_rows))
+        return SolverResult(climb.posterior, np.array(climb.history), optimality, reason)
 
 
-def _learn_boldly(bound: Bound, posterior: Posterior) -> None:
+@dataclass
+class _Climb:
+    """Passes over all paths or the live ones, each recorded with the bound it reached."""
+
+    bound: Bound
+    work: _Work
+    order: IntArray
+    max_iter: int
+    progress: Progress | None
+    history: list[float] = field(default_factory=list)
+    backup: Posterior | None = None
+
+    @property
+    def posterior(self) -> Posterior:
+        return cast("Posterior", self.work.state)
+
+    @property
+    def exhausted(self) -> bool:
+        return len(self.history) >= self.max_iter
+
+    def _record(self) -> None:
+        self.history.append(self.bound.value(self.posterior))
+        if self.progress is not None:
+            n_in = int((self.posterior.inclusion > INCLUDED).sum())
+            self.progress(len(self.history), self.history[-1], n_in)
+
+    def all_paths(self) -> None:
+        """Visit every path; if a bold step for the weights did not pay, take the cautious one."""
+        _pass(self.work, self.bound, self.posterior, self.order)
+        if self.backup is not None and self.bound.value(self.posterior) < self.history[-1]:
+            self.work = _Work(self.bound, self.backup)
+            _pass(self.work, self.bound, self.posterior, self.order)
+        self.backup = None
+        self._record()
+
+    def live_paths(self) -> None:
+        """A few passes over the paths that may matter; they cost little and do most."""
+        for _ in range(N_INNER):
+            if self.exhausted:
+                return
+            _learn_weights(self.bound, self.posterior)
+            live = self.order[self.posterior.inclusion[self.order] > RARE]
+            _pass(self.work, self.bound, self.posterior, live)
+            self._record()
+
+    def learn_boldly(self, n_steps: int) -> None:
+        """Update the weights, drop idle components, then look far ahead with a copy in hand."""
+        if self.bound.prior.weights is None:
+            _learn_weights(self.bound, self.posterior)
+            _drop_components(self.bound, self.posterior)
+            self.backup = self.posterior.copy()
+            _learn_boldly(self.bound, self.posterior, n_steps)
+
+
+def _learn_boldly(bound: Bound, posterior: Posterior, n_steps: int) -> None:
     """Many EM steps for the weights at once, at the evidences the last visits found.
 
     Exact if features did not interact; they do, so the caller keeps a copy to go back to.
@@ -167,7 +207,7 @@ def _learn_boldly(bound: Bound, posterior: Posterior) -> None:
         evidence = posterior.evidence[members]
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
         pi = np.exp(posterior.log_pi[g])
-        for _ in range(N_BOLD):
+        for _ in range(n_steps):
             pi = pi * (likelihood / (likelihood @ pi)[:, None]).mean(axis=0)
         with np.errstate(divide="ignore"):
             posterior.log_pi[g] = np.log(pi / pi.sum())
@@ -181,7 +221,7 @@ def _order(bound: Bound) -> IntArray:
     return visiting_order(bound.design, null_score, bound.squares)
 
 
-def _pass(work: _Work, bound: Bound, posterior: Posterior, order: IntArray, tables: Tables) -> None:
+def _pass(work: _Work, bound: Bound, posterior: Posterior, order: IntArray) -> None:
     """Levels, paths, noise."""
     work.update_levels()
     rows = work.for_kernels()
@@ -191,7 +231,7 @@ def _pass(work: _Work, bound: Bound, posterior: Posterior, order: IntArray, tabl
         rows,
         bound.squares,
         bound.precision(posterior),
-        (tables, posterior.log_pi, bound.groups, bound.unit),
+        (posterior.components.tables(), posterior.log_pi, bound.groups, bound.unit),
         (
             posterior.beta,
             posterior.variance,
@@ -207,22 +247,24 @@ def _pass(work: _Work, bound: Bound, posterior: Posterior, order: IntArray, tabl
     bound.update_noise(posterior, bound.spread(posterior))
 
 
-def _learn_weights(bound: Bound, posterior: Posterior) -> bool:
-    """The EM step for the weights; returns True if components were dropped.
+def _learn_weights(bound: Bound, posterior: Posterior) -> None:
+    """The EM step for the weights, given the present posterior."""
+    if bound.prior.weights is None:
+        counts = bound.counts(posterior)
+        sizes = counts.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            posterior.log_pi = np.where(sizes > 0, np.log(counts / sizes), posterior.log_pi)
 
-    Dropping lowers the bound by at most the features they held, DROP of all; every path must
-    be visited before the bound is looked at again.
+
+def _drop_components(bound: Bound, posterior: Posterior) -> None:
+    """Forget components that hold next to no features; all paths must be visited next.
+
+    This lowers the bound by at most the number of features they hold, DROP of all.
     """
-    if bound.prior.weights is not None:
-        return False
-    counts = bound.counts(posterior)
-    sizes = np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-    pi = np.where(counts.sum(axis=1, keepdims=True) > 0, counts / sizes, np.exp(posterior.log_pi))
-    keep = (counts > DROP * sizes).any(axis=0)
-    if keep.all():
-        with np.errstate(divide="ignore"):
-            posterior.log_pi = np.log(pi)
-        return False
+    pi = np.exp(posterior.log_pi)
+    keep = np.asarray((pi > DROP).any(axis=0))
+    if keep.all() or bound.prior.weights is not None:
+        return
     posterior.components = posterior.components.take(keep)
     posterior.kept = posterior.kept[keep]
     pi = pi[:, keep]
@@ -230,4 +272,3 @@ def _learn_weights(bound: Bound, posterior: Posterior) -> bool:
         posterior.log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
     posterior.phi = np.ascontiguousarray(posterior.phi[:, keep])
     posterior.evidence = np.ascontiguousarray(posterior.evidence[:, keep])
-    return True
