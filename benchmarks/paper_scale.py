@@ -89,7 +89,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lbfgs-iterations", type=int, default=300)
     arguments = parser.parse_args()
-    print(f"driftglm {driftglm.__version__}, Python {platform.python_version()}, numpy {np.__version__}")
+    python, numpy = platform.python_version(), np.__version__
+    print(f"driftglm {driftglm.__version__}, Python {python}, numpy {numpy}")
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     process = context.Process(target=peak_memory, args=(queue,))
@@ -98,10 +99,13 @@ def main():
     process.join()
     print(
         f"whole fit (init='zero'): {took:.1f} s; CSC matrix {csc / 1e6:.0f} MB, RSS before "
-        f"{before / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB: {(peak - before) / csc:.2f} matrices above"
+        f"{before / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB: "
+        f"{(peak - before) / csc:.2f} matrices above"
     )
     train, test = paper_scale()
-    print(f"training rows {train[0].shape[0]}, features {train[0].shape[1]}, nonzeros {train[0].nnz}")
+    print(
+        f"training rows {train[0].shape[0]}, features {train[0].shape[1]}, nonzeros {train[0].nnz}"
+    )
     compare_solvers(train, test, arguments.lbfgs_iterations)
 
 

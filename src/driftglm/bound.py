@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm.exceptions import DataError
 from driftglm.objective import Problem, State
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
@@ -90,8 +91,8 @@ class Bound(Problem):
 
     @property
     def n_groups(self) -> int:
-        """Ordinary features, and those kept static."""
-        return 2
+        """Ordinary features, and those kept static if there are any."""
+        return 1 + int(self.static.any())
 
     def components(self) -> Components:
         """The prior's grid, scaled to var(y) and to the typical column."""
@@ -105,9 +106,7 @@ class Bound(Problem):
         """A posterior to start from: point masses at given means, weights at their start."""
         state = self.start(beta)
         components = self.components()
-        pi = np.tile(self.prior.start_weights(components.count), (self.n_groups, 1))
-        pi[1, ~components.is_static] = 0.0
-        pi /= pi.sum(axis=1, keepdims=True)
+        pi = self._start_weights(components)
         shape = state.beta.shape
         with np.errstate(divide="ignore"):
             log_pi = np.log(pi)
@@ -123,6 +122,19 @@ class Bound(Problem):
             components=components,
             kept=np.arange(components.count),
         )
+
+    def _start_weights(self, components: Components) -> FloatArray:
+        """(n_groups, K) weights to start from; static features may have constant laws only."""
+        pi = np.tile(self.prior.start_weights(components.count), (self.n_groups, 1))
+        if self.n_groups > 1:
+            constant = components.is_static
+            if not pi[1, constant & ~components.is_zero].any():
+                raise DataError(
+                    "static features need a law that is constant over time and this prior has "
+                    "none; let shares of Learned contain 1, and weights, if given, count it."
+                )
+            pi[1, ~constant] = 0.0
+        return np.asarray(pi / pi.sum(axis=1, keepdims=True))
 
     def warm_posterior(self, beta: FloatArray, warm: WarmStart) -> Posterior:
         """A posterior to go on from: means, noise and weights of an earlier fit.

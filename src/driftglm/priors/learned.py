@@ -8,6 +8,7 @@ from the features themselves, so no hyperparameter is left to tune.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -74,15 +75,17 @@ class Learned:
 
     def __post_init__(self) -> None:
         check_boundary(self.boundary)
-        for name, least, most in (("shares", 0.0, 1.0), ("correlations", 0.0, 1.0)):
+        for name in ("shares", "correlations"):
             values = getattr(self, name)
-            if not values or not all(least <= value <= most for value in values):
-                raise DataError(f"{name}={values!r}; pass one or more numbers between 0 and 1.")
+            numbers = np.ndim(values) == 1 and all(isinstance(value, Real) for value in values)
+            if not numbers or not len(values) or not all(0.0 <= value <= 1.0 for value in values):
+                raise DataError(f"{name}={values!r}; pass a tuple of numbers between 0 and 1.")
         if 1.0 in self.correlations:
             raise DataError("correlations contains 1; a chain needs rho < 1, e.g. 0.99.")
-        if self.n_scales < 1 or not 0 < self.zero_weight < 1:
+        whole = isinstance(self.n_scales, Integral) and self.n_scales >= 1
+        if not whole or not 0 < self.zero_weight < 1:
             raise DataError(
-                f"n_scales={self.n_scales!r} must be at least 1 and "
+                f"n_scales={self.n_scales!r} must be a whole number, 1 or more, and "
                 f"zero_weight={self.zero_weight!r} between 0 and 1."
             )
 
@@ -115,10 +118,11 @@ class Learned:
         """Weights EM starts from."""
         if self.weights is not None:
             weights = np.asarray(self.weights, dtype=np.float64)
-            if weights.shape != (n_components,) or (weights < 0).any() or not weights.any():
+            usable = np.isfinite(weights).all() and (weights >= 0).all() and weights.any()
+            if weights.shape != (n_components,) or not usable:
                 raise DataError(
                     f"weights has shape {weights.shape}; this grid needs {n_components} weights, "
-                    "zero first, none negative."
+                    "zero first, all finite, none negative, not all zero."
                 )
             return weights / weights.sum()
         out = np.full(n_components, (1.0 - self.zero_weight) / max(n_components - 1, 1))

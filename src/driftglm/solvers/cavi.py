@@ -204,13 +204,15 @@ def _learn_boldly(bound: Bound, posterior: Posterior, n_steps: int) -> None:
         members = bound.groups == g
         if not members.any():
             continue
-        evidence = posterior.evidence[members]
+        # A law the group cannot have may fit so much better that all others underflow beside it.
+        possible = np.isfinite(posterior.log_pi[g])
+        evidence = posterior.evidence[members][:, possible]
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-        pi = np.exp(posterior.log_pi[g])
+        pi = np.exp(posterior.log_pi[g, possible])
         for _ in range(n_steps):
             pi = pi * (likelihood / (likelihood @ pi)[:, None]).mean(axis=0)
         with np.errstate(divide="ignore"):
-            posterior.log_pi[g] = np.log(pi / pi.sum())
+            posterior.log_pi[g, possible] = np.log(pi / pi.sum())
 
 
 def _order(bound: Bound) -> IntArray:
