@@ -86,6 +86,7 @@ class DriftEstimator(BaseEstimator):
 
     def _fit_rows(self, X: Any, y: Any, time: Any, sample_weight: Any) -> Self:
         """The common part of every `fit`."""
+        announce_compilation(sys.stderr)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2
         )
@@ -203,7 +204,6 @@ class DriftEstimator(BaseEstimator):
 
     def _run(self, solver: Any, problem: Any, state: State) -> SolverResult:
         progress = _progress_line if self.verbose else None
-        announce_compilation(sys.stderr)
         result: SolverResult = solver.solve(
             problem, state, max_iter=self.max_iter, tol=self.tol, progress=progress
         )
