@@ -1,0 +1,37 @@
+"""Every Python example of the README runs, and every file it points to exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def test_python_blocks_of_the_readme_run_one_after_the_other():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) >= 2
+    import sklearn
+
+    names = {}
+    for block in blocks:
+        with sklearn.config_context(enable_metadata_routing="request" in block):
+            exec(block, names)  # noqa: S102
+    assert names["model"].get_metadata_routing() is not None
+    assert names["pipe"].predict(names["panel"].X_next).shape == names["panel"].y_next.shape
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#\s]+)", page.read_text())
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+def test_every_make_target_of_the_documents_exists():
+    makefile = (ROOT / "Makefile").read_text()
+    for page in PAGES:
+        for target in re.findall(r"`make ([a-z-]+)`|^    make ([a-z-]+)", page.read_text(), re.MULTILINE):
+            name = target[0] or target[1]
+            assert re.search(rf"^{name}:", makefile, re.MULTILINE), f"{page.name}: make {name}"
