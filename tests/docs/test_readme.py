@@ -24,14 +24,15 @@ def test_python_blocks_of_the_readme_run_one_after_the_other():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page):
-    targets = re.findall(r"\]\(([^)#\s]+)", page.read_text())
+    targets = re.findall(r"\]\(([\w./:-]+)\)", page.read_text())
     local = [target for target in targets if "://" not in target]
     assert [target for target in local if not (page.parent / target).exists()] == []
 
 
 def test_every_make_target_of_the_documents_exists():
     makefile = (ROOT / "Makefile").read_text()
+    pattern = re.compile(r"`make ([a-z-]+)`|^    make ([a-z-]+)", re.MULTILINE)
     for page in PAGES:
-        for target in re.findall(r"`make ([a-z-]+)`|^    make ([a-z-]+)", page.read_text(), re.MULTILINE):
-            name = target[0] or target[1]
+        for quoted, indented in pattern.findall(page.read_text()):
+            name = quoted or indented
             assert re.search(rf"^{name}:", makefile, re.MULTILINE), f"{page.name}: make {name}"

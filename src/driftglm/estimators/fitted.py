@@ -343,11 +343,13 @@ class PosteriorFit(Fit):
         return np.column_stack([self.beta, *ahead])
 
     def _given_inclusion(self, value: FloatArray) -> FloatArray:
+        """Mean of a number between 0 and 1 over the components that are not zero."""
         nonzero = ~self.components.is_zero
         phi = self.phi[:, nonzero]
         mass = phi.sum(axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(mass > 0, phi @ value[nonzero] / mass, np.nan)
+            # Rounding alone could carry the mean of ones above 1.
+            return np.where(mass > 0, np.clip(phi @ value[nonzero] / mass, 0.0, 1.0), np.nan)
 
     def _path_variance(self) -> FloatArray:
         return self.variance

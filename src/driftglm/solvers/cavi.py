@@ -32,14 +32,14 @@ INCLUDED = 0.5
 BOLD, BOLDEST = 10, 300
 """EM steps for the weights taken at once after a pass over all paths: few at first, when the
 evidences are still far from final and a component lost is lost for good, more in later rounds."""
-N_WARM = 5
+N_WARM = 2
 """The round a warm start begins with."""
 RARE = 0.1
 """Paths less likely than this to matter are visited once a pass, the others N_INNER times more."""
 N_INNER = 4
 DROP = 1e-10
 """Components with a smaller share of the features are dropped."""
-RISE, RISE_WARM = 0.1, 0.01
+RISE, RISE_WARM = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
 is close to the end at once and must not stop for being so."""
 STILL = (1e-10, 1e-6)
