@@ -204,7 +204,8 @@ class Objective(Problem):
 
     def __post_init__(self) -> None:
         squares = self.design.squares(self.weights)
-        total = np.maximum(squares.sum(axis=1), np.finfo(float).tiny)
+        total = squares.sum(axis=1)
+        total[total == 0] = self.n_rows  # a column of zeros: any unit will do
         largest = np.where(self.static, total, np.maximum(squares.max(axis=1), total * 1e-12))
         reference = self.noise.reference
         if self.prior.sparse:

@@ -136,7 +136,8 @@ class CAVISolver:
                 reason = StopReason.CONVERGED
                 break
             n_rounds += 1
-            climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
+            if not climb.exhausted:  # a bold step is worth what the next pass makes of it
+                climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
         optimality = float(rise / (RISE * bound.n_rows))
         return SolverResult(climb.posterior, np.array(climb.history), optimality, reason)
 

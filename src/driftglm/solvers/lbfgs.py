@@ -81,8 +81,10 @@ class _Variables:
         self.moving = self.alive & ~objective.static
         self.constant = self.alive & objective.static
         squares = design.squares(objective.weights)
-        total = np.maximum(squares.sum(axis=1), np.finfo(float).tiny)
-        self.unit = np.sqrt(objective.weights.sum() / total)
+        total = squares.sum(axis=1)
+        total[total == 0] = objective.n_rows
+        self.unit = np.sqrt(objective.noise.reference * objective.n_rows / total)
+        self.level_unit = np.sqrt(objective.levels.scale)
         self.squares = squares
         self.levels = [_Whitening(v, rho, design.n_timesteps) for v, rho in state.level_law]
         self.spread = objective.level_spread(state, objective.weights)
@@ -92,9 +94,11 @@ class _Variables:
         state = self.state
         scaled = state.beta / self.unit[:, None]
         parts = [scaled[self.moving].ravel(), scaled[self.constant, 0]]
-        for whitening, path in zip(self.levels, state.level_mean, strict=True):
+        for whitening, path, unit in zip(
+            self.levels, state.level_mean, self.level_unit, strict=True
+        ):
             flat, shocks = whitening.invert(path)
-            parts += [np.array([flat]), shocks]
+            parts += [np.array([flat / unit]), shocks]
         return np.concatenate(parts)
 
     def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -109,7 +113,7 @@ class _Variables:
         shocks_squared = 0.0
         for j, whitening in enumerate(self.levels):
             shocks = x[end + 1 : end + 1 + whitening.n_shocks]
-            level_mean[j] = whitening.path(float(x[end]), shocks)
+            level_mean[j] = whitening.path(float(x[end] * self.level_unit[j]), shocks)
             shocks_squared += float(shocks @ shocks)
             end += 1 + whitening.n_shocks
         return beta, level_mean, shocks_squared
@@ -146,11 +150,15 @@ class _Variables:
         scaled = slope * self.unit[:, None]
         constant_slope = scaled[self.constant].sum(axis=1)
         parts = [scaled[self.moving].ravel(), constant_slope]
-        for whitening, column, x_part in zip(
-            self.levels, objective.levels.columns, self._level_parts(x), strict=True
+        for whitening, column, unit, x_part in zip(
+            self.levels,
+            objective.levels.columns,
+            self.level_unit,
+            self._level_parts(x),
+            strict=True,
         ):
             flat, shocks = whitening.pull_back(design.by_step(score * column))
-            parts += [np.array([flat]), shocks - x_part[1:]]
+            parts += [np.array([flat * unit]), shocks - x_part[1:]]
         self._certify(slope, precision * self.squares, penalty.omega)
         return -float(value), -np.concatenate(parts)
 
@@ -202,6 +210,7 @@ def _ascend(variables: _Variables, n_most: int, tol: float) -> list[float]:
         callback=record,
         options={"maxiter": n_most, "maxcor": N_MEMORY, "ftol": 0.0, "gtol": 0.0, "maxfun": 10**9},
     )
+    variables(found.x)  # the last point tried need not be the one returned
     state = variables.state
     state.beta, state.level_mean, _ = variables.unpack(found.x)
     state.eta = variables.eta(state.beta, state.level_mean)
@@ -249,14 +258,18 @@ class LBFGSSolver:
             before = objective.value(state)
             values = _ascend(variables, min(ROUND, max_iter - len(history)), tol)
             optimality = variables.optimality
+            _zero_small_paths(objective, state)
             _refresh_levels(objective, state)
             history += values or [before]
             history[-1] = objective.value(state)
             if progress is not None:
                 progress(len(history), history[-1], int(variables.alive.sum()))
-            if history[-1] - before <= 1e-12 * abs(before):
+            settled = len(values) <= 1 and optimality <= tol
+            if settled or history[-1] - before <= 1e-12 * abs(before):
                 reason = StopReason.CONVERGED if optimality <= tol else StopReason.STALLED
                 break
+        if optimality <= tol:
+            reason = StopReason.CONVERGED  # the last round may have ended at max_iter as well
         _zero_small_paths(objective, state)
         if history:
             history[-1] = objective.value(state)
