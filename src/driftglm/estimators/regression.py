@@ -28,15 +28,17 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     Parameters
     ----------
     prior
-        The law of a coefficient path: "exact" (the paper's prior, integrated exactly),
-        "variational" (the paper's approximation), "fixed" (ridge over time), or an object of
-        `driftglm.priors`.
+        The law of a coefficient path: "learned" (default: a mixture over zero, constant and
+        drifting paths whose weights are learned), "exact" (the paper's prior, integrated
+        exactly), "variational" (the paper's approximation), "fixed" (ridge over time), or an
+        object of `driftglm.priors`.
     solver
-        "block" (default: exact updates of one path at a time) or "lbfgs" (the paper's).
+        "block" (default: exact updates of one path at a time) or "lbfgs" (the paper's; not for
+        the learned prior).
     extrapolate
-        How steps after the last are predicted: "hold" the last coefficients (the default of
-        the paper's priors), "forecast" them towards their mean, or "validate": choose by the
-        error one step ahead on the last training steps.
+        How steps after the last are predicted: "forecast" the coefficients (the default of the
+        learned prior), "hold" the last ones (the default of the paper's priors), or "validate":
+        choose by the error one step ahead on the last training steps.
     fit_intercept
         Fit a level that drifts: flat part + AR(1) deviations. An empty step is interpolated.
     always_in, static
@@ -45,17 +47,19 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         Start of the search for a mode: "lasso-one" (the paper's, and what "auto" means for its
         priors), "lasso-all", "ridge-all" or "zero". Paths that start at zero may enter during
         the search, most correlated first, if they have a nonzero mode given the others; with
-        solver="lbfgs" they stay at zero.
+        solver="lbfgs" they stay at zero. The learned prior starts from "zero".
     n_starts
-        Number of starting points; 1 for the paper's priors.
+        Number of starting points to try, the one of highest ELBO being kept; 1 for the paper's
+        priors, whose objective cannot rank them.
     keep_data
         Keep the training data in the model so that it can be updated.
     freq
         Length of a timestep: an integer for integer times (default 1), a pandas period alias
         ("Y", "Q", "M", ...) for dates.
     max_iter, tol
-        Most iterations, and the pull on any coefficient (in units of one over its posterior
-        standard deviation) at which to stop.
+        Most passes over the features, and when to stop: for a mode, the pull on any coefficient
+        in units of one over its posterior standard deviation; for the learned prior, ten times
+        the rise of the ELBO per row in a round of passes.
     verbose
         Show progress on standard error.
     random_state, n_jobs
@@ -69,10 +73,12 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     coef_path_ : (T, p)
     intercept_path_ : (T,)
     coef_, intercept_ : those `predict(X)` uses: the step after the last
-    inclusion_probability_ : (p,) 0 or 1
-    autocorrelation_ : (p,) posterior mean lag-1 correlation, NaN for zero paths
+    coef_std_path_ : (T, p) posterior standard deviations (learned prior)
+    inclusion_probability_ : (p,) probability of not being zero; 0 or 1 for a mode
+    autocorrelation_ : (p,) posterior mean lag-1 correlation, NaN for paths never included
     noise_variance_ : float
-    objective_history_ : the floored log posterior after every iteration, non-decreasing
+    objective_history_ : the ELBO, or the floored log posterior of a mode, after every pass;
+        non-decreasing
     converged_, n_iter_, optimality_, stop_reason_ : how the solver ended
     rate_ : the rate tau used (priors "exact" and "variational")
 
