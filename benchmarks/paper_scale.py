@@ -34,9 +34,15 @@ def compare_solvers(train, test, n_iterations):
     rows = Rows(X, y, time.astype(np.int64), np.ones(y.size), n_steps, none, none, intercept=False)
     design, order = rows.design()
     objective = Objective(
-        design, Gaussian(), Exact(), rows.levels(order), Noise(None, rows.reference),
-        y[order], np.ones(y.size), none,
-    )  # fmt: skip
+        design=design,
+        family=Gaussian(),
+        levels=rows.levels(order),
+        noise=Noise(None, rows.reference),
+        y=y[order],
+        weights=np.ones(y.size),
+        static=none,
+        prior=Exact(),
+    )
     began = clock.perf_counter()
     start = start_paths("ridge-all", rows.start_data(), n_steps)
     print(f"\nstarting fit (pooled ridge): {clock.perf_counter() - began:.1f} s")
@@ -66,12 +72,12 @@ def peak_memory(queue):
     """Peak RSS of a fit above that before it, in units of the CSC matrix."""
     (X, y, time), _ = paper_scale()
     warm = np.random.default_rng(0).normal(size=(20, 2))
-    DriftRegressor(init="zero").fit(warm, warm[:, 0], time=np.repeat([0, 1], 10))
+    DriftRegressor(prior="exact", init="zero").fit(warm, warm[:, 0], time=np.repeat([0, 1], 10))
     csc_bytes = X.nnz * 12 + 4 * (X.shape[1] + 1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     now = current_rss()
     began = clock.perf_counter()
-    DriftRegressor(init="zero", fit_intercept=False).fit(X, y, time=time)
+    DriftRegressor(prior="exact", init="zero", fit_intercept=False).fit(X, y, time=time)
     took = clock.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     queue.put((csc_bytes, now, max(peak, before), took))
@@ -98,7 +104,8 @@ def main():
     csc, before, peak, took = queue.get()
     process.join()
     print(
-        f"whole fit (init='zero'): {took:.1f} s; CSC matrix {csc / 1e6:.0f} MB, RSS before "
+        f"whole fit (exact prior, init='zero'): {took:.1f} s; CSC matrix {csc / 1e6:.0f} MB, "
+        "RSS before "
         f"{before / 1e6:.0f} MB, peak {peak / 1e6:.0f} MB: "
         f"{(peak - before) / csc:.2f} matrices above"
     )
