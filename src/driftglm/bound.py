@@ -96,7 +96,8 @@ class Bound(Problem):
         seen = mean_square[mean_square > 0]
         typical = float(np.median(seen)) if seen.size else 1.0
         largest = self.noise.reference / typical
-        return self.prior.components(largest, self.n_rows, self.design.n_timesteps)
+        n_seen = int((np.diff(self.design.steps) > 0).sum())
+        return self.prior.components(largest, self.n_rows, self.design.n_timesteps, n_seen)
 
     def start_posterior(self, beta: FloatArray | None = None) -> Posterior:
         """A posterior to start from: point masses at given means, weights at their start."""
@@ -137,7 +138,7 @@ class Bound(Problem):
 
         The weights begin afresh. They are learned in a few passes, and laws an earlier fit gave
         up would come back too late: beginning with the old weights 29 of 80 simulated updates
-        ended below the bound of a cold fit, beginning afresh 7, in as many passes.
+        ended below the bound of a cold fit, beginning afresh 1, in as many passes.
         """
         posterior = self.start_posterior(beta)
         if self.noise.given is None:

@@ -100,15 +100,21 @@ class Learned:
         """
         return largest * np.geomspace(1.0, 1.0 / max(n_rows, 10.0), self.n_scales)
 
-    def components(self, largest: float, n_rows: float, n_timesteps: int) -> Components:
-        """The grid of laws, zero first, those that share a chain side by side."""
+    def components(
+        self, largest: float, n_rows: float, n_timesteps: int, n_seen: int | None = None
+    ) -> Components:
+        """The grid of laws, zero first, those that share a chain side by side.
+
+        `n_seen` is the number of steps that have rows, all of them if not given.
+        """
         scales = self.scales(largest, n_rows)
         laws = [(0.0, 0.0, 0.0)]
         if 1.0 in self.shares or n_timesteps == 1:
             laws += [(0.0, 0.0, scale) for scale in scales]
         # A law that a step of its own could not tell from zero drifts along with the noise: of
         # 1,200 features of pure noise 19 were "included" that way, 5 without it.
-        least = largest * min(n_timesteps / max(n_rows, 10.0), MOST_LEAST) * (1.0 - 1e-9)
+        share_of_step = (n_seen or n_timesteps) / max(n_rows, 10.0)
+        least = largest * min(share_of_step, MOST_LEAST) * (1.0 - 1e-9)
         # The scales are those of the drifting part, so that laws which differ in the constant
         # part only share one chain, which is what costs time.
         laws += [

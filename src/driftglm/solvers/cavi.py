@@ -32,8 +32,6 @@ INCLUDED = 0.5
 BOLD, BOLDEST = 10, 300
 """EM steps for the weights taken at once after a pass over all paths: few at first, when the
 evidences are still far from final and a component lost is lost for good, more in later rounds."""
-N_WARM = 2
-"""The round a warm start begins with."""
 RARE = 0.1
 """Paths less likely than this to matter are visited once a pass, the others N_INNER times more."""
 N_INNER = 4
@@ -106,8 +104,7 @@ class _Work(RowWork):
 class CAVISolver:
     """Coordinate-ascent variational inference for the learned prior.
 
-    A `warm` start has weights close to final: it may be bold at once and needs no passes over
-    the live paths alone.
+    A `warm` start has paths close to final and needs no passes over the live ones alone.
     """
 
     warm: bool = False
@@ -126,19 +123,19 @@ class CAVISolver:
         climb = _Climb(bound, _Work(bound, posterior), _order(bound), max_iter, progress)
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
-        n_rounds = N_WARM if self.warm else 0
+        n_rounds, least = 0, RISE_WARM if self.warm else RISE
         while not climb.exhausted:
             climb.all_paths()
             if not self.warm:
                 climb.live_paths()
             rise, last = climb.history[-1] - last, climb.history[-1]
-            if rise < (RISE_WARM if self.warm else RISE) * tol * bound.n_rows:
+            if rise < least * tol * bound.n_rows:
                 reason = StopReason.CONVERGED
                 break
             n_rounds += 1
             if not climb.exhausted:  # a bold step is worth what the next pass makes of it
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
-        optimality = float(rise / (RISE * bound.n_rows))
+        optimality = float(rise / (least * bound.n_rows))
         return SolverResult(climb.posterior, np.array(climb.history), optimality, reason)
 
 
