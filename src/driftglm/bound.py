@@ -60,15 +60,6 @@ class Posterior(State):
 
 
 @dataclass(frozen=True)
-class WarmStart:
-    """What a fit hands over to the next: noise, log weights, and the components they are for."""
-
-    noise: float
-    log_pi: FloatArray
-    kept: IntArray
-
-
-@dataclass(frozen=True)
 class Bound(Problem):
     """The ELBO of the learned prior.
 
@@ -133,7 +124,7 @@ class Bound(Problem):
             pi[1, ~constant] = 0.0
         return np.asarray(pi / pi.sum(axis=1, keepdims=True))
 
-    def warm_posterior(self, beta: FloatArray, warm: WarmStart) -> Posterior:
+    def warm_posterior(self, beta: FloatArray, noise: float) -> Posterior:
         """A posterior to go on from: means and noise of an earlier fit.
 
         The weights begin afresh. They are learned in a few passes, and laws an earlier fit gave
@@ -142,7 +133,7 @@ class Bound(Problem):
         """
         posterior = self.start_posterior(beta)
         if self.noise.given is None:
-            posterior.noise = max(warm.noise, self.noise.floor)
+            posterior.noise = max(noise, self.noise.floor)
         return posterior
 
     def spread(self, posterior: Posterior) -> float:

@@ -23,7 +23,7 @@ from driftglm import DriftRegressor
 from driftglm.exceptions import ConvergenceWarning, DataWarning
 from driftglm.priors import Learned
 
-few = settings(max_examples=20)
+few = settings(max_examples=15)
 boundaries = st.sampled_from(["stationary", "pinned"])
 PLAIN, COLLINEAR, BAD_SCALES, DUPLICATES, NEAR_DUPLICATES, BINARY, FAR, ROW_SCALES = range(8)
 
@@ -96,7 +96,7 @@ def hard_problems(draw):
 
 def fit(problem, X=None, y=None, time=None, weights=None, **params):
     """A tight fit: what is left open does not show in the comparisons below."""
-    params = {"tol": 1e-7, "max_iter": 300, **params}
+    params = {"tol": 1e-6, "max_iter": 150, **params}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", DataWarning)
@@ -160,7 +160,7 @@ def test_the_elbo_never_falls_and_everything_stays_in_range(problem, how):
         noise=noise if noise == "estimate" else noise * float(np.mean(problem.y**2)) + 1e-30,
         always_in=list(range(min(how["always_in"], p))),
         static=list(range(max(p - how["static"], 0), p)),
-        max_iter=80,
+        max_iter=60,
         tol=1e-12,
     )
     history = model.objective_history_
@@ -477,8 +477,7 @@ def digest_with_threads(n_threads, n_rows, n_features):
 @pytest.mark.parametrize(
     ("n_rows", "n_features"),
     [
-        (400, 5),
-        (400, 400),
+        (400, 300),
         pytest.param(
             24_000,
             5,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from driftglm.bound import Bound, WarmStart
+from driftglm.bound import Bound
 from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
 from driftglm.families import Gaussian
@@ -411,7 +411,7 @@ def test_a_warm_start_takes_paths_and_noise_and_revives_every_component(rng):
     bound = make_bound(data)
     state = CAVISolver().solve(bound, bound.start_posterior(), max_iter=60, tol=1e-9).state
     assert state.kept.size < bound.components().count, "some components must have been dropped"
-    warm = bound.warm_posterior(state.beta, WarmStart(state.noise, state.log_pi, state.kept))
+    warm = bound.warm_posterior(state.beta, state.noise)
     assert_array_equal(warm.beta, state.beta)
     assert warm.noise == state.noise
     assert np.isfinite(warm.log_pi[0]).all()
@@ -423,5 +423,5 @@ def test_a_warm_start_keeps_a_given_noise(rng):
     data = make_data(rng)
     bound = make_bound(data, noise=0.3)
     start = bound.start_posterior()
-    warm = bound.warm_posterior(start.beta, WarmStart(5.0, start.log_pi, start.kept))
+    warm = bound.warm_posterior(start.beta, 5.0)
     assert warm.noise == 0.3

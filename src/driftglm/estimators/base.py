@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray
-from driftglm.bound import Bound, Posterior, WarmStart
+from driftglm.bound import Bound, Posterior
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
 from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
@@ -112,9 +112,9 @@ class DriftEstimator(BaseEstimator):
 
     def _fit_steps(self, rows: Rows, axis: TimeAxis, earlier: Fit | None = None) -> None:
         """Fit validated rows whose codes are steps of `axis`, going on from an earlier fit."""
+        self._solve(rows, earlier)
         self._axis = axis
         self.timesteps_ = axis.labels
-        self._solve(rows, earlier)
         self._choose_extrapolation(rows)
         self._rows = rows if self.keep_data else None
 
@@ -139,11 +139,23 @@ class DriftEstimator(BaseEstimator):
         weights = check_weights(sample_weight, y.size)
         codes = self._axis.encode(time, y.size)
         n_steps = self._axis.n_timesteps
-        if self._axis.is_single or (codes < n_steps).any():
+        if self._axis.is_single:
+            raise TimeError(
+                "the model was fitted without time and has no step to add to; "
+                "fit it with time= to update it later."
+            )
+        if (codes < n_steps).any():
             raise TimeError(
                 f"row {int(np.argmax(codes < n_steps))} belongs to a step the model has seen "
                 f"(it knows steps up to {self.timesteps_[-1]}); update takes later steps only. "
                 "To change the past, fit again."
+            )
+        n_seen = np.unique(self._rows.codes).size + np.unique(codes).size
+        if int(codes.max()) + 1 > 2 * n_seen:
+            raise TimeError(
+                f"the new rows reach {int(codes.max()) + 1 - n_steps} steps beyond the last one, "
+                f"{self.timesteps_[-1]}; steps without data may be as many as those with data. "
+                "Check the labels against those of fit."
             )
         rows = self._rows.extended(X, y.astype(np.float64), codes, weights)
         axis = dataclasses.replace(self._axis, n_timesteps=rows.n_timesteps)
@@ -189,8 +201,8 @@ class DriftEstimator(BaseEstimator):
             )
         if isinstance(earlier, PosteriorFit):
             beta = earlier.continued(rows.n_timesteps - earlier.n_timesteps)
-            warm = WarmStart(self.noise_variance_, earlier.log_pi, earlier.kept)
-            return self._run(CAVISolver(warm=True), bound, bound.warm_posterior(beta, warm))
+            start = bound.warm_posterior(beta, self.noise_variance_)
+            return self._run(CAVISolver(warm=True), bound, start)
         first: Init = "zero" if self.init == "auto" else self.init
         kinds = list(dict.fromkeys([first, *LEARNED_STARTS]))[: self.n_starts]
         best: SolverResult | None = None
@@ -224,6 +236,9 @@ class DriftEstimator(BaseEstimator):
         beta = start_paths(kind, rows.start_data(), rows.n_timesteps)
         solver = SOLVERS[self.solver]()
         result = self._run(solver, objective, objective.start(beta))
+        if self.solver == "auto" and not prior.sparse and result.reason is not StopReason.CONVERGED:
+            # A stiff ridge over time: what one path at a time leaves, all together can finish.
+            result = result.then(self._run(LBFGSSolver(), objective, result.state))
         if not (isinstance(prior, AdaptivePrior) and prior.rate == "estimate"):
             return objective, result
         for _ in range(N_RATE_ROUNDS):
@@ -261,8 +276,8 @@ class DriftEstimator(BaseEstimator):
         if not self.converged_:
             warnings.warn(
                 f"stopped after {result.n_iter} iterations ({result.reason.value}) with optimality "
-                f"{result.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. Slow "
-                "convergence is usual for a feature close to the threshold of being kept.",
+                f"{result.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. With "
+                "the paper's priors a feature close to the threshold of being kept is often why.",
                 ConvergenceWarning,
                 stacklevel=7,
             )
@@ -277,12 +292,14 @@ class DriftEstimator(BaseEstimator):
         if choice == "auto":
             choice = "forecast" if isinstance(self._fit, PosteriorFit) else "hold"
         self.extrapolate_ = choice
-        step = self._step(self._axis.n_timesteps - int(self._axis.is_single))
+        step = self._step(self._next_code)
         self.coef_, self.intercept_ = step.coef.copy(), step.intercept
 
     def _validated_extrapolation(self, rows: Rows) -> Extrapolate:
         """Hold or forecast, by squared error one step ahead on the last training steps."""
         errors = {"hold": 0.0, "forecast": 0.0}
+        if np.unique(rows.codes).size < 3:  # noqa: PLR2004
+            return "auto"  # too few steps to hold one out
         for step in np.unique(rows.codes)[2:][-N_VALIDATION_STEPS:]:
             past, now = rows.take(rows.codes < step), rows.take(rows.codes == step)
             model = clone(self).set_params(extrapolate="hold", verbose=False)
@@ -300,9 +317,15 @@ class DriftEstimator(BaseEstimator):
 
     def _step(self, code: int) -> Step:
         """Coefficients of a step, which may lie after the last."""
-        if self.extrapolate_ == "hold":
-            code = min(code, self._axis.n_timesteps - 1)
+        n_ahead = code - self._axis.n_timesteps + 1
+        if n_ahead > 0 and self.extrapolate_ == "hold":
+            return self._fit.held(n_ahead)
         return self._fit.at(code)
+
+    @property
+    def _next_code(self) -> int:
+        """The step after the last; without time there is but one step."""
+        return self._axis.n_timesteps - int(self._axis.is_single)
 
     # -------------------------------------------------------------- prediction
 
@@ -320,8 +343,7 @@ class DriftEstimator(BaseEstimator):
     def _by_step(self, time: Any, n_rows: int) -> Iterator[tuple[np.ndarray, Step]]:
         """Rows and coefficients of every step that occurs; no time: the next step."""
         if time is None:
-            next_step = self._axis.n_timesteps - int(self._axis.is_single)
-            yield np.arange(n_rows), self._step(next_step)
+            yield np.arange(n_rows), self._step(self._next_code)
             return
         codes = self._axis.encode(time, n_rows)
         for code in np.unique(codes):
@@ -365,7 +387,7 @@ class DriftEstimator(BaseEstimator):
         over the training rows.
         """
         check_is_fitted(self, "coef_path_")
-        return summarise(self._fit, self._step(self._axis.n_timesteps), self._names(feature_names))
+        return summarise(self._fit, self._step(self._next_code), self._names(feature_names))
 
     def _names(self, feature_names: Any) -> list[str]:
         if feature_names is None:

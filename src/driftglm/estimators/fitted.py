@@ -161,6 +161,25 @@ class Fit:
             self._forecast_paths(n_steps), self.levels.ahead(n_steps, averaged=averaged)
         )
 
+    def held(self, n_steps: int) -> Step:
+        """The last step's coefficients held for `n_steps`, with the forecast's uncertainty.
+
+        What may happen until then is as uncertain when coefficients are held as when they are
+        forecast, and holding adds the distance between the two.
+        """
+        last, ahead = self.at(self.n_timesteps - 1), self.ahead(n_steps)
+        if not isinstance(self, PosteriorFit):
+            return last
+        center = self.columns.center
+        levels = (step.intercept + float(step.coef @ center) for step in (last, ahead))
+        gap = next(levels) - next(levels)
+        return Step(
+            last.coef,
+            last.intercept,
+            ahead.coef_variance + (ahead.coef - last.coef) ** 2,
+            ahead.level_variance + gap**2,
+        )
+
     def _step(
         self, paths: tuple[FloatArray, FloatArray], levels: tuple[FloatArray, FloatArray]
     ) -> Step:

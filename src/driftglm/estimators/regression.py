@@ -165,7 +165,7 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         """Predict every row with the coefficients of its step; `time=None`: the next step."""
         return self._linear_predictor(X, time)
 
-    def predict_interval(self, X: Any, *, time: Any = None, level: float = 0.9) -> FloatArray:
+    def predict_interval(self, X: Any, time: Any = None, level: float = 0.9) -> FloatArray:
         """Central prediction intervals (n_rows, 2): uncertain coefficients plus noise."""
         mean, variance = self._eta_moments(X, time)
         reach = normal_quantile(level) * np.sqrt(variance + self.noise_variance_)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
@@ -16,7 +18,7 @@ LEVEL = 0.9
 
 def normal_quantile(level: float) -> float:
     """Half-width of a central interval in standard deviations."""
-    if not 0 < level < 1:
+    if not (isinstance(level, Real) and 0 < level < 1):
         raise DataError(f"level={level!r}; pass a probability between 0 and 1, e.g. 0.9.")
     return float(norm.ppf(0.5 + 0.5 * level))
 

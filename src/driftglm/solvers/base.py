@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+import numpy as np
+
 from driftglm._typing import FloatArray
 from driftglm.objective import Objective, State
 
@@ -40,6 +42,11 @@ class SolverResult:
     history: FloatArray
     optimality: float
     reason: StopReason
+
+    def then(self, later: SolverResult) -> SolverResult:
+        """One result for two runs, the second having gone on from the first one's state."""
+        history = np.concatenate([self.history, later.history])
+        return SolverResult(later.state, history, later.optimality, later.reason)
 
     @property
     def n_iter(self) -> int:
