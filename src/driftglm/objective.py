@@ -185,7 +185,8 @@ class Problem:
         if not self.family.has_noise:
             return 0.0
         old = state.noise
-        squares = float(self.weights @ (self.y - state.eta) ** 2) + spread
+        # np.sum, not a BLAS dot: that splits long sums over however many threads there are.
+        squares = float(np.sum(self.weights * (self.y - state.eta) ** 2)) + spread
         state.noise = self.noise.update(squares, self.n_rows)
         return float(abs(np.log(state.noise / old)) * np.sqrt(0.5 * self.n_rows))
 

@@ -111,7 +111,7 @@ class ColumnDesign:
     def eta(self, beta: FloatArray) -> FloatArray:
         """Linear predictor of every row, for paths (n_features, n_timesteps)."""
         eta = _eta(self.values, self.rows, self.segments, beta, self.n_rows)
-        return eta - self.spread(self.center @ beta)
+        return eta - self.spread(np.einsum("i,it->t", self.center, beta))
 
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""

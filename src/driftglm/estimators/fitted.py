@@ -68,7 +68,7 @@ class Columns:
 
     def intercept(self, level: FloatArray, coef: FloatArray) -> FloatArray:
         """Intercept at x = 0 from the level at the centers; shapes (T,) and (T, p)."""
-        return np.asarray(self.target_center + level - coef @ self.center)
+        return np.asarray(self.target_center + level - np.einsum("...i,i->...", coef, self.center))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class Gaussian:
         self, y: FloatArray, eta: FloatArray, weights: FloatArray, noise: float
     ) -> float:
         """A row of weight w counts as w rows."""
-        squares = float(weights @ (y - eta) ** 2)
+        squares = float(np.sum(weights * (y - eta) ** 2))
         return (
             -0.5 * float(weights.sum()) * float(np.log(2 * np.pi * noise)) - 0.5 * squares / noise
         )

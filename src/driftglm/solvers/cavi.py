@@ -208,7 +208,9 @@ def _learn_boldly(bound: Bound, posterior: Posterior, n_steps: int) -> None:
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
         pi = np.exp(posterior.log_pi[g, possible])
         for _ in range(n_steps):
-            pi = pi * (likelihood / (likelihood @ pi)[:, None]).mean(axis=0)
+            # einsum, not a BLAS product: the sum must not depend on the number of threads.
+            total = np.einsum("ik,k->i", likelihood, pi)
+            pi = pi * (likelihood / total[:, None]).mean(axis=0)
         with np.errstate(divide="ignore"):
             posterior.log_pi[g, possible] = np.log(pi / pi.sum())
 

@@ -129,7 +129,7 @@ class _Variables:
         objective = self.objective
         if not objective.family.has_noise:
             return self.state.noise
-        squares = float(objective.weights @ (objective.y - eta) ** 2) + self.spread
+        squares = float(np.sum(objective.weights * (objective.y - eta) ** 2)) + self.spread
         return objective.noise.update(squares, objective.n_rows)
 
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
