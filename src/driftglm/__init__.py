@@ -8,15 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftglm import priors, simulate
-    from driftglm.estimators import DriftRegressor
+    from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 
 __version__ = _version("driftglm")
 
 # Public name -> module that defines it, imported on first use (PEP 562).
-_HOMES = {"DriftRegressor": "driftglm.estimators"}
+_HOMES = {
+    "DriftClassifier": "driftglm.estimators",
+    "DriftPoissonRegressor": "driftglm.estimators",
+    "DriftRegressor": "driftglm.estimators",
+}
 _SUBMODULES = {"priors", "simulate"}
 
-__all__ = ["DriftRegressor", "__version__", "priors", "simulate"]
+__all__ = [
+    "DriftClassifier",
+    "DriftPoissonRegressor",
+    "DriftRegressor",
+    "__version__",
+    "priors",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,6 +10,7 @@ present posterior, whatever visit set it: no log-normaliser of an earlier visit 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -32,10 +33,9 @@ class Posterior(State):
         (n_features, K) probability and log evidence of every component.
     divergence
         (n_features,) sum_k phi (log phi + KL).
-    pull, precision_seen
-        (n_features, n_timesteps) b and (n_features,) noise precision of the visit that set a
-        path's posterior, in the path's internal unit: with the components they give back the
-        whole posterior, forecasts included.
+    curvature, pull
+        (n_features, n_timesteps) h and b of the visit that set a path's posterior, in the path's
+        internal unit: with the components they give back the whole posterior, forecasts included.
     log_pi
         (n_groups, K) log weights.
     components, kept
@@ -47,8 +47,8 @@ class Posterior(State):
     phi: FloatArray
     evidence: FloatArray
     divergence: FloatArray
+    curvature: FloatArray
     pull: FloatArray
-    precision_seen: FloatArray
     log_pi: FloatArray
     components: Components
     kept: IntArray
@@ -86,9 +86,10 @@ class Bound(Problem):
         mean_square = self.squares.sum(axis=1) / self.unit**2 / self.n_rows
         seen = mean_square[mean_square > 0]
         typical = float(np.median(seen)) if seen.size else 1.0
-        largest = self.noise.reference / typical
+        largest = self.reference / typical
         n_seen = int((np.diff(self.design.steps) > 0).sum())
-        return self.prior.components(largest, self.n_rows, self.design.n_timesteps, n_seen)
+        told = self.family.effective_rows(self.y, self.weights, self.offset)
+        return self.prior.components(largest, told, self.design.n_timesteps, n_seen)
 
     def start_posterior(self, beta: FloatArray | None = None) -> Posterior:
         """A posterior to start from: point masses at given means, weights at their start."""
@@ -96,16 +97,18 @@ class Bound(Problem):
         components = self.components()
         pi = self._start_weights(components)
         shape = state.beta.shape
+        phi = np.zeros((shape[0], components.count))
+        phi[:, components.is_zero] = 1.0
         with np.errstate(divide="ignore"):
             log_pi = np.log(pi)
         return Posterior(
             **vars(state),
             variance=np.zeros(shape),
-            phi=np.zeros((shape[0], components.count)),
+            phi=phi,
             evidence=np.zeros((shape[0], components.count)),
             divergence=np.zeros(shape[0]),
+            curvature=np.zeros(shape),
             pull=np.zeros(shape),
-            precision_seen=np.zeros(shape[0]),
             log_pi=log_pi,
             components=components,
             kept=np.arange(components.count),
@@ -136,10 +139,18 @@ class Bound(Problem):
             posterior.noise = max(noise, self.noise.floor)
         return posterior
 
-    def spread(self, posterior: Posterior) -> float:
-        """What the uncertainty of paths and levels adds to the weighted sum of squares."""
-        levels = self.level_spread(posterior, self.weights)
-        return levels + float(np.einsum("it,it->", self.squares, posterior.variance))
+    def spread(self, state: State) -> float:
+        """What the uncertainty of paths and levels adds to the sum of squares, if quadratic."""
+        if not self.family.quadratic:
+            return 0.0
+        paths = np.einsum("it,it->", self.squares, cast("Posterior", state).variance)
+        return super().spread(state) + float(paths)
+
+    def set_row_variance(self, state: State) -> None:
+        """Bring `eta_variance` in step with levels and paths."""
+        if not self.family.quadratic:
+            paths = self.design.eta_variance(cast("Posterior", state).variance)
+            state.eta_variance = self.level_row_variance(state) + paths
 
     def counts(self, posterior: Posterior) -> FloatArray:
         """n_gk: expected number of features per group and component."""
@@ -150,5 +161,4 @@ class Bound(Problem):
         counts = self.counts(posterior)
         used = counts > 0
         weights = float((counts[used] * posterior.log_pi[used]).sum())
-        common = self.common_value(posterior, self.spread(posterior))
-        return common + weights - float(posterior.divergence.sum())
+        return self.common_value(posterior) + weights - float(posterior.divergence.sum())

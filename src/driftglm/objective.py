@@ -34,17 +34,18 @@ class Noise:
     """The noise variance: given, or estimated with a weak scaled-inverse-chi-squared prior.
 
     Without the prior and the floor, joint estimation runs to s2 = 0 as soon as there are as
-    many features as rows per step.
+    many features as rows per step. `least` is the floor where the family has a natural one.
     """
 
     given: float | None
     reference: float
     degrees: float = 1.0
+    least: float | None = None
 
     @property
     def floor(self) -> float:
         """The least value an estimate may take."""
-        return 1e-3 * self.reference
+        return 1e-3 * self.reference if self.least is None else self.least
 
     @property
     def start(self) -> float:
@@ -96,7 +97,9 @@ class State:
 
     `level_law` (n_levels, 2) is the variance and autocorrelation of a level's deviations in a
     MAP fit, and the probability that the level moves and its mean autocorrelation in a fit
-    with the learned prior.
+    with the learned prior. `level_h` and `level_b` (n_levels, T) are the curvature and linear
+    term of the likelihood that gave a level its posterior. `eta_variance` is the uncertainty of
+    every row's eta; of length one, and zero, for quadratic families, which need its sum only.
     """
 
     beta: FloatArray
@@ -104,8 +107,11 @@ class State:
     level_variance: FloatArray
     level_law: FloatArray
     level_divergence: FloatArray
+    level_h: FloatArray
+    level_b: FloatArray
     noise: float
     eta: FloatArray
+    eta_variance: FloatArray
 
     def copy(self) -> Self:
         """An independent copy."""
@@ -116,7 +122,14 @@ class State:
 class Problem:
     """Data and likelihood: everything about a fit but the law of the paths.
 
-    `static` marks features whose path is one number.
+    Parameters
+    ----------
+    offset
+        (n_rows,) what is in eta beside levels and paths.
+    static
+        Features whose path is one number.
+    reference
+        The variance of eta that features could explain; sizes are measured against it.
     """
 
     design: ColumnDesign
@@ -125,7 +138,9 @@ class Problem:
     noise: Noise
     y: FloatArray
     weights: FloatArray
+    offset: FloatArray
     static: BoolArray
+    reference: float
 
     @property
     def n_rows(self) -> float:
@@ -149,9 +164,40 @@ class Problem:
             level_variance=zeros.copy(),
             level_law=law,
             level_divergence=np.zeros(n_levels),
+            level_h=zeros.copy(),
+            level_b=zeros.copy(),
             noise=self.noise.start,
-            eta=self.design.eta(beta),
+            eta=self.design.eta(beta) + self.offset,
+            eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
         )
+
+    def eta(self, beta: FloatArray, level_mean: FloatArray) -> FloatArray:
+        """The linear predictor of every row."""
+        eta = self.design.eta(beta) + self.offset
+        for column, path in zip(self.levels.columns, level_mean, strict=True):
+            eta += column * self.design.spread(path)
+        return eta
+
+    def score(self, state: State) -> FloatArray:
+        """The family's score at a state."""
+        return self.family.score(self.y, state.eta, state.eta_variance, self.weights)
+
+    def curvature(self, state: State) -> FloatArray:
+        """The family's curvature at a state."""
+        return self.family.curvature(self.y, state.eta, state.eta_variance, self.weights)
+
+    def level_row_variance(self, state: State) -> FloatArray:
+        """What the levels' uncertainty adds to the variance of every row's eta."""
+        out = np.zeros(self.design.n_rows)
+        for column, path in zip(self.levels.columns, state.level_variance, strict=True):
+            if path.any():
+                out += column * column * self.design.spread(path)
+        return out
+
+    def set_row_variance(self, state: State) -> None:
+        """Bring `eta_variance` in step with the levels (and nothing else is uncertain here)."""
+        if not self.family.quadratic:
+            state.eta_variance = self.level_row_variance(state)
 
     def precision(self, state: State) -> float:
         """1 / noise where the family has noise, else 1."""
@@ -164,30 +210,38 @@ class Problem:
             return np.zeros((self.levels.count, self.design.n_timesteps))
         return np.array([self.design.by_step(curvature * z * z) for z in columns])
 
-    def level_spread(self, state: State, curvature: FloatArray) -> float:
-        """What the levels' uncertainty adds to the weighted sum of squares."""
-        return float((self.level_squares(curvature) * state.level_variance).sum())
+    def spread(self, state: State) -> float:
+        """What uncertainty adds to the weighted sum of squares of a quadratic family, else 0.
 
-    def common_value(self, state: State, spread: float) -> float:
-        """Expected log-likelihood, divergence of the levels, log prior of the noise.
-
-        `spread` is the weighted sum of squares that uncertainty adds to eta.
+        Other families take the variance row by row.
         """
+        if not self.family.quadratic:
+            return 0.0
+        return float((self.level_squares(self.weights) * state.level_variance).sum())
+
+    def common_value(self, state: State) -> float:
+        """Expected log-likelihood, divergence of the levels, log prior of the noise."""
         return float(
-            self.family.log_likelihood(self.y, state.eta, self.weights, state.noise)
-            - 0.5 * self.precision(state) * spread
+            self.family.log_likelihood(
+                self.y, state.eta, state.eta_variance, self.weights, state.noise
+            )
+            - 0.5 * self.precision(state) * self.spread(state)
             - state.level_divergence.sum()
             + self.noise.log_prior(state.noise)
         )
 
-    def update_noise(self, state: State, spread: float) -> float:
-        """Set the noise to its best value; returns its move in posterior standard deviations."""
+    def best_noise(self, state: State) -> float:
+        """The noise that maximises the objective given all the rest."""
         if not self.family.has_noise:
+            return state.noise
+        squares = self.family.squares(self.y, state.eta, state.eta_variance, self.weights)
+        return self.noise.update(squares + self.spread(state), self.n_rows)
+
+    def update_noise(self, state: State) -> float:
+        """Set the noise to its best value; returns its move in posterior standard deviations."""
+        old, state.noise = state.noise, self.best_noise(state)
+        if state.noise == old:
             return 0.0
-        old = state.noise
-        # np.sum, not a BLAS dot: that splits long sums over however many threads there are.
-        squares = float(np.sum(self.weights * (self.y - state.eta) ** 2)) + spread
-        state.noise = self.noise.update(squares, self.n_rows)
         return float(abs(np.log(state.noise / old)) * np.sqrt(0.5 * self.n_rows))
 
 
@@ -208,7 +262,7 @@ class Objective(Problem):
         total = squares.sum(axis=1)
         total[total == 0] = self.n_rows  # a column of zeros: any unit will do
         largest = np.where(self.static, total, np.maximum(squares.max(axis=1), total * 1e-12))
-        reference = self.noise.reference
+        reference = self.reference
         if self.prior.sparse:
             floor = FLOOR * reference * self.n_rows / total
             zero_below = ZERO * reference / largest
@@ -248,6 +302,4 @@ class Objective(Problem):
     def value(self, state: State, penalty: Penalty | None = None) -> float:
         """The floored log posterior. Every solver must raise it and never lower it."""
         penalty = penalty or self.penalty(state.beta)
-        curvature = self.family.curvature(self.y, state.eta, self.weights)
-        spread = self.level_spread(state, curvature)
-        return self.common_value(state, spread) + float(penalty.log_density.sum())
+        return self.common_value(state) + float(penalty.log_density.sum())

@@ -5,6 +5,8 @@ second source: numpy on the full (p T x p T) matrix, scikit-learn where the chai
 ridge regressions, and statsmodels' smoother, where the same chain is a state-space model.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -168,6 +170,8 @@ def objective_with_level(X, y, codes, prior, n_timesteps):
         noise=Noise(given=NOISE, reference=float(y.var())),
         y=y[order],
         weights=np.ones(y.size),
+        offset=np.zeros(y.size),
+        reference=float(y.var()),
         static=np.zeros(X.shape[1], bool),
     )
 
@@ -212,13 +216,7 @@ def test_both_solvers_find_the_one_maximum(boundary, intercept, rng):
     objective = objective_with_level(X, y, codes, prior, 6)
     if not intercept:
         none = Levels(np.empty((0, y.size)), np.empty(0, bool), np.empty(0))
-        objective = Objective(
-            **{
-                name: getattr(objective, name)
-                for name in ("design", "family", "prior", "noise", "y", "weights", "static")
-            },
-            levels=none,
-        )
+        objective = dataclasses.replace(objective, levels=none)
     block = BlockSolver().solve(objective, objective.start(), max_iter=50_000, tol=1e-10)
     lbfgs = LBFGSSolver().solve(objective, objective.start(), max_iter=50_000, tol=1e-9)
     assert_allclose(lbfgs.history[-1], block.history[-1], rtol=1e-10)

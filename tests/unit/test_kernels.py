@@ -35,6 +35,8 @@ def problem(rng, prior, *, center=False, weighted=False, static=(), n_features=5
         noise=Noise(given=NOISE, reference=float(y.var())),
         y=y,
         weights=weights,
+        offset=np.zeros(y.size),
+        reference=float(y.var()),
         static=mask,
     )
 
@@ -57,7 +59,14 @@ class Visit:
     def sweep(self, order, kernel=sweep_inplace):
         order = np.asarray(order, dtype=np.int64)
         worst = kernel(
-            order, self.work.columns, self.rows, self.work.squares, 1 / NOISE, self.laws, self.paths
+            order,
+            self.work.columns,
+            self.rows,
+            self.work.squares,
+            1 / NOISE,
+            self.laws,
+            self.paths,
+            1.0,
         )
         self.work.absorb(self.rows)
         return worst
@@ -66,7 +75,14 @@ class Visit:
         order = np.asarray(order, dtype=np.int64)
         nodes = self.objective.prior.search_nodes(T), self.objective.prior.search_nodes(1)
         switched = kernel(
-            order, self.work.columns, self.rows, self.work.squares, 1 / NOISE, nodes, self.paths
+            order,
+            self.work.columns,
+            self.rows,
+            self.work.squares,
+            1 / NOISE,
+            nodes,
+            self.paths,
+            1.0,
         )
         self.work.absorb(self.rows)
         return switched
@@ -235,6 +251,8 @@ def single_path(h, b, boundary="pinned"):
         noise=Noise(given=1.0, reference=1.0),
         y=b / np.sqrt(h),
         weights=np.ones(n),
+        offset=np.zeros(n),
+        reference=1.0,
         static=np.zeros(1, bool),
     )
 
@@ -252,6 +270,7 @@ def searched(h, b, boundary="pinned"):
         1.0,
         nodes,
         (state.beta, objective.static, objective.zero_below),
+        1.0,
     )
     return state.beta[0]
 

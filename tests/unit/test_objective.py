@@ -40,6 +40,8 @@ def objective(rng, prior, *, n_timesteps=3, n_features=4, static=(), level=False
         noise=Noise(given=given, reference=float(y.var())),
         y=y,
         weights=rng.uniform(0.5, 2.0, 30),
+        offset=np.zeros(y.size),
+        reference=float(y.var()),
         static=mask,
     )
 
@@ -196,7 +198,7 @@ def test_a_level_contributes_its_log_evidence(law, empty, rng):
     beta = rng.normal(size=(4, 4))
     state = problem.start(beta)
     state.level_law[0] = law
-    score = problem.family.score(problem.y, state.eta, problem.weights)
+    score = problem.score(state)
     start = score.copy()
     update_levels(problem, state, score, problem.weights, learn_law=False)
     state.eta += (start - score) / problem.weights
@@ -259,7 +261,7 @@ def test_estimated_noise_enters_the_value(rng):
     expected += problem.penalty(beta).log_density.sum() + problem.noise.log_prior(0.3)
     assert_allclose(problem.value(state), expected, rtol=1e-12)
     squares = problem.weights @ (problem.y - state.eta) ** 2
-    problem.update_noise(state, 0.0)
+    problem.update_noise(state)
     assert_allclose(state.noise, problem.noise.update(squares, problem.weights.sum()), rtol=1e-13)
 
 

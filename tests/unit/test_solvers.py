@@ -53,6 +53,8 @@ def problem(rng, prior, *, levels=1, static=(), given=None, n_features=6, scale=
         noise=Noise(given=given, reference=float(y.var())),
         y=y,
         weights=rng.uniform(0.5, 2.0, 80),
+        offset=np.zeros(y.size),
+        reference=float(y.var()),
         static=mask,
     )
 
@@ -148,7 +150,7 @@ def test_the_levels_and_the_noise_are_at_their_best_too(solver, rng):
     result = solver.solve(objective, objective.start(), max_iter=500, tol=1e-5)
     state = result.state
     squares = objective.weights @ (objective.y - state.eta) ** 2
-    spread = objective.level_spread(state, objective.weights)
+    spread = objective.spread(state)
     best = objective.noise.update(squares + spread, objective.n_rows)
     assert_allclose(state.noise, best, rtol=1e-4)
     # Moving a level's mean costs in the likelihood more than any prior could pay back.

@@ -113,6 +113,37 @@ class ColumnDesign:
         eta = _eta(self.values, self.rows, self.segments, beta, self.n_rows)
         return eta - self.spread(np.einsum("i,it->t", self.center, beta))
 
+    def eta_variance(self, variance: FloatArray) -> FloatArray:
+        """Sum of (x - center)^2 * variance of every row, for independent coefficients."""
+        moments = np.zeros((2, self.n_rows))
+        features = np.arange(self.n_features)
+        self.add_moments_inplace(features, np.zeros_like(variance), variance, moments)
+        return np.maximum(moments[1], 0.0)
+
+    def add_moments_inplace(
+        self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
+    ) -> None:
+        """Add to (2, n_rows) means and variances of eta what some features contribute."""
+        entries = (self.values, self.rows, self.segments)
+        _add_moments(entries, features, self.center, (beta, variance), moments)
+        center = self.center[features, None]
+        moments[0] -= self.spread((center * beta[features]).sum(axis=0))
+        moments[1] += self.spread((center**2 * variance[features]).sum(axis=0))
+
+    def weigh_inplace(
+        self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
+    ) -> None:
+        """`squares` and `sums` of some features, put into their rows of both arrays."""
+        entries = (self.values, self.rows, self.segments)
+        _weigh(entries, features, curvature, squares, sums)
+        center, raw = self.center[features, None], squares[features]
+        if not center.any():
+            return
+        twice = 2.0 * center * sums[features]
+        square = np.maximum(raw - twice + center**2 * self.by_step(curvature), 0.0)
+        # What rounding leaves of a constant column is not information.
+        squares[features] = np.where(square > ROUNDING * raw, square, 0.0)
+
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""
         raw = _gradient(self.values, self.rows, self.segments, score)
@@ -120,20 +151,17 @@ class ColumnDesign:
 
     def squares(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x^2 per feature and step: the diagonal of X'WX."""
-        raw = _squares(self.values, self.rows, self.segments, curvature)
-        if not self.center.any():
-            return raw
-        center = self.center[:, None]
-        twice = 2.0 * center * self.sums(curvature)
-        square = np.maximum(raw - twice + center**2 * self.by_step(curvature), 0.0)
-        # What rounding leaves of a constant column is not information.
-        return np.where(square > ROUNDING * raw, square, 0.0)
+        squares = np.empty((self.n_features, self.n_timesteps))
+        features = np.arange(self.n_features)
+        self.weigh_inplace(curvature, features, squares, np.empty_like(squares))
+        return squares
 
     def units(self, weights: FloatArray) -> FloatArray:
         """What columns are measured in: |c| for columns of zeros and c, else the deviation."""
         total = weights.sum()
         mean = self.sums(weights).sum(axis=1) / total
-        square = _squares(self.values, self.rows, self.segments, weights).sum(axis=1) / total
+        square = dataclasses.replace(self, center=np.zeros_like(mean)).squares(weights)
+        square = square.sum(axis=1) / total
         deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
         single = _single_value(self.values, self.segments)
         unit = np.where(single > 0, single, deviation)
@@ -286,16 +314,48 @@ def _gradient(
     return out
 
 
+Entries = tuple[FloatArray, RowArray, IntArray]
+"""values, rows, segments."""
+
+
 @kernel
-def _squares(
-    values: FloatArray, rows: RowArray, segments: IntArray, curvature: FloatArray
-) -> FloatArray:
-    n_features, n_steps = segments.shape[0], segments.shape[1] - 1
-    out = np.empty((n_features, n_steps))
-    for i in range(n_features):
-        for t in range(n_steps):
-            total = 0.0
+def _weigh(
+    entries: Entries,
+    features: IntArray,
+    curvature: FloatArray,
+    squares: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Sums of curvature * x^2 and curvature * x of some features, x not centred."""
+    values, rows, segments = entries
+    for i in features:
+        for t in range(segments.shape[1] - 1):
+            square = total = 0.0
             for k in range(segments[i, t], segments[i, t + 1]):
-                total += values[k] * values[k] * curvature[rows[k]]
-            out[i, t] = total
-    return out
+                part = values[k] * curvature[rows[k]]
+                total += part
+                square += values[k] * part
+            squares[i, t], sums[i, t] = square, total
+
+
+@kernel
+def _add_moments(
+    entries: Entries,
+    features: IntArray,
+    center: FloatArray,
+    change: tuple[FloatArray, FloatArray],
+    moments: FloatArray,
+) -> None:
+    """What x adds to eta's mean, and x^2 - 2 center x to its variance."""
+    values, rows, segments = entries
+    beta, variance = change
+    for i in features:
+        twice = 2.0 * center[i]
+        for t in range(segments.shape[1] - 1):
+            b, v = beta[i, t], variance[i, t]
+            if b == 0.0 and v == 0.0:
+                continue
+            for k in range(segments[i, t], segments[i, t + 1]):
+                x = values[k]
+                moments[0, rows[k]] += x * b
+                moments[1, rows[k]] += x * (x - twice) * v

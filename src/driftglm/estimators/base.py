@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -16,17 +16,18 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, IntArray
 from driftglm.bound import Bound, Posterior
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
+from driftglm.design import ColumnDesign
 from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
 from driftglm.estimators.rows import LARGEST, SMALLEST, Rows, check_columns
 from driftglm.estimators.starts import Init, start_paths
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
-from driftglm.objective import Noise, Objective, State
+from driftglm.objective import Noise, Objective
 from driftglm.priors import Exact, Fixed, Learned, PathPrior, PathStats, Variational
 from driftglm.priors.adaptive import RATE_LIMIT, AdaptivePrior
 from driftglm.solvers import (
@@ -37,6 +38,7 @@ from driftglm.solvers import (
     SolverResult,
     StopReason,
 )
+from driftglm.solvers.coupling import Alone, Coupling
 
 PRIORS: dict[str, Callable[[], Any]] = {
     "learned": Learned,
@@ -76,32 +78,99 @@ class DriftEstimator(BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
+    _numeric_target: ClassVar[bool] = True
+
+    def __init__(  # noqa: PLR0913
+        self,
+        *,
+        prior: str | PathPrior | Learned = "learned",
+        solver: Literal["auto", "block", "lbfgs"] = "auto",
+        extrapolate: Extrapolate = "auto",
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        static: Any = None,
+        init: Init = "auto",
+        n_starts: int = 1,
+        keep_data: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-4,
+        verbose: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.prior = prior
+        self.solver = solver
+        self.extrapolate = extrapolate
+        self.fit_intercept = fit_intercept
+        self.always_in = always_in
+        self.static = static
+        self.init = init
+        self.n_starts = n_starts
+        self.keep_data = keep_data
+        self.freq = freq
+        self.max_iter = max_iter
+        self.tol = tol
+        self.verbose = verbose
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
     # ---------------------------------------------------------------- fitting
 
     def _family(self) -> Family:
         raise TypeError(f"{type(self).__name__} does not say which family it is for.")
 
-    def _noise(self, reference: float) -> Noise:
-        return Noise(given=1.0, reference=reference)
+    def _noise(self, rows: Rows) -> Noise:
+        del rows
+        return Noise(given=1.0, reference=1.0)
 
-    def _fit_rows(self, X: Any, y: Any, time: Any, sample_weight: Any) -> Self:
+    def _set_target(self, y: np.ndarray) -> None:
+        """Learn what has to be known of y before it can be read, e.g. its classes."""
+
+    def _read_target(self, y: np.ndarray) -> FloatArray:
+        """y as numbers the family understands."""
+        check_numbers(y)
+        self._family().check_target(y)
+        return y.astype(np.float64)
+
+    def _responses(self, rows: Rows) -> list[Rows]:
+        """The rows of every response to be fitted."""
+        return [rows]
+
+    def _coupling(self, problems: list[dict[str, Any]]) -> Coupling:
+        """What ties the responses together."""
+        del problems
+        return Alone()
+
+    def _fit_rows(
+        self, X: Any, y: Any, time: Any, sample_weight: Any, exposure: Any = None
+    ) -> Self:
         """The common part of every `fit`."""
         announce_compilation(sys.stderr)
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, ensure_min_samples=2
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            y_numeric=self._numeric_target,
+            ensure_min_samples=2,
         )
-        check_numbers(y)
         names = getattr(self, "feature_names_in_", None)
         weights = check_weights(sample_weight, y.size)
         axis, codes = fit_axis(time, y.size, self.freq)
-        self._family().check_target(y)
+        self._set_target(y)
+        y = self._read_target(y)
+        exposures = log_exposure(exposure, y.size)
         check_columns(X, names, intercept=self.fit_intercept)
         kept = weights > 0
         rows = Rows(
             X=X if kept.all() else X[np.flatnonzero(kept)],
-            y=y[kept].astype(np.float64),
+            y=y[kept],
             codes=codes[kept],
             weights=weights[kept],
+            family=self._family(),
+            exposure=exposures[kept],
             n_timesteps=axis.n_timesteps,
             always_in=feature_mask(self.always_in, X.shape[1], names, "always_in"),
             static=feature_mask(self.static, X.shape[1], names, "static"),
@@ -110,7 +179,7 @@ class DriftEstimator(BaseEstimator):
         self._fit_steps(rows, axis)
         return self
 
-    def _fit_steps(self, rows: Rows, axis: TimeAxis, earlier: Fit | None = None) -> None:
+    def _fit_steps(self, rows: Rows, axis: TimeAxis, earlier: Sequence[Fit] = ()) -> None:
         """Fit validated rows whose codes are steps of `axis`, going on from an earlier fit."""
         self._solve(rows, earlier)
         self._axis = axis
@@ -125,6 +194,12 @@ class DriftEstimator(BaseEstimator):
         step. With the learned prior the fit goes on from the present posterior; with the
         paper's priors it is a new search, since zero paths could not come back otherwise.
         """
+        return self._update_rows(X, y, time, sample_weight)
+
+    def _update_rows(
+        self, X: Any, y: Any, time: Any, sample_weight: Any, exposure: Any = None
+    ) -> Self:
+        """The common part of every `update`."""
         check_is_fitted(self, "coef_path_")
         if self._rows is None:
             raise DataError(
@@ -132,10 +207,16 @@ class DriftEstimator(BaseEstimator):
                 "fit it with keep_data=True."
             )
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True, reset=False
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            y_numeric=self._numeric_target,
+            reset=False,
         )
-        check_numbers(y)
-        self._family().check_target(y)
+        y = self._read_target(y)
+        exposures = log_exposure(exposure, y.size)
         weights = check_weights(sample_weight, y.size)
         codes = self._axis.encode(time, y.size)
         n_steps = self._axis.n_timesteps
@@ -157,75 +238,116 @@ class DriftEstimator(BaseEstimator):
                 f"{self.timesteps_[-1]}; steps without data may be as many as those with data. "
                 "Check the labels against those of fit."
             )
-        rows = self._rows.extended(X, y.astype(np.float64), codes, weights)
+        rows = self._rows.extended(X, y, codes, weights, exposures)
         axis = dataclasses.replace(self._axis, n_timesteps=rows.n_timesteps)
-        self._fit_steps(rows, axis, self._fit)
+        self._fit_steps(rows, axis, self._fits)
         return self
 
-    def _solve(self, rows: Rows, earlier: Fit | None = None) -> None:
+    def _solve(self, rows: Rows, earlier: Sequence[Fit] = ()) -> None:
         if isinstance(self.prior, type):
             name = self.prior.__name__
             raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
         prior = PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
+        responses = self._responses(rows)
         design, order = rows.design()
-        data: dict[str, Any] = {
-            "design": design,
-            "family": self._family(),
-            "levels": rows.levels(order),
-            "noise": self._noise(rows.reference),
-            "y": rows.centered[order],
-            "weights": rows.weights[order],
-            "static": rows.static[~rows.always_in],
-        }
-        center = np.zeros(rows.always_in.size)
-        center[~rows.always_in], center[rows.always_in] = design.mean, rows.always_in_means
-        columns = Columns(rows.always_in, center, rows.intercept, rows.center)
         self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
+        problems = [self._data(each, design, order) for each in responses]
+        coupling = self._coupling(problems)
+        columns = [_columns(each, design) for each in responses]
         if isinstance(prior, Learned):
-            bound = Bound(**data, prior=prior, unit=design.units(data["weights"]))
-            result = self._infer(bound, rows, earlier)
-            self._fit: Fit = PosteriorFit.of(bound, cast("Posterior", result.state), columns)
+            unit = design.units(problems[0]["weights"])
+            bounds = [Bound(**data, prior=prior, unit=unit) for data in problems]
+            result = self._infer(bounds, responses, earlier, coupling)
+            self._fits: list[Fit] = [
+                PosteriorFit.of(bound, cast("Posterior", state), each)
+                for bound, state, each in zip(bounds, result.states, columns, strict=True)
+            ]
         else:
-            objective, result = self._maximise(Objective(**data, prior=prior), rows)
-            self._fit = ModeFit.of(objective, result.state, columns)
-            if isinstance(objective.prior, AdaptivePrior):
-                self.rate_ = objective.prior.tau
+            objectives = [Objective(**data, prior=prior) for data in problems]
+            objectives, result = self._maximise(objectives, responses, coupling)
+            self._fits = [
+                ModeFit.of(objective, state, each)
+                for objective, state, each in zip(objectives, result.states, columns, strict=True)
+            ]
+            if isinstance(objectives[0].prior, AdaptivePrior):
+                self.rate_ = objectives[0].prior.tau
         self._report(result)
 
-    def _infer(self, bound: Bound, rows: Rows, earlier: Fit | None) -> SolverResult:
+    def _data(self, rows: Rows, design: ColumnDesign, order: IntArray) -> dict[str, Any]:
+        """What a Problem is made of."""
+        return {
+            "design": design,
+            "family": rows.family,
+            "levels": rows.levels(order),
+            "noise": self._noise(rows),
+            "y": rows.target[order],
+            "weights": rows.weights[order],
+            "offset": rows.offset[order],
+            "static": rows.static[~rows.always_in],
+            "reference": rows.reference,
+        }
+
+    @property
+    def _fit(self) -> Fit:
+        """The fit of the first (most often the only) response."""
+        return self._fits[0]
+
+    def _infer(
+        self,
+        bounds: Sequence[Bound],
+        responses: Sequence[Rows],
+        earlier: Sequence[Fit],
+        coupling: Coupling,
+    ) -> SolverResult:
         """The learned prior: the start of highest ELBO among `n_starts`, or the earlier fit."""
         if self.solver == "lbfgs":
             raise DataError(
                 "solver='lbfgs' finds a mode and the learned prior has none to find; "
                 "use solver='block' or 'auto'."
             )
-        if isinstance(earlier, PosteriorFit):
-            beta = earlier.continued(rows.n_timesteps - earlier.n_timesteps)
-            start = bound.warm_posterior(beta, self.noise_variance_)
-            return self._run(CAVISolver(warm=True), bound, start)
+        n_steps = responses[0].n_timesteps
+        if earlier and isinstance(earlier[0], PosteriorFit):
+            noise = getattr(self, "_noise_seen", 1.0)
+            start = [
+                bound.warm_posterior(
+                    cast("PosteriorFit", fit).continued(n_steps - fit.n_timesteps), noise
+                )
+                for bound, fit in zip(bounds, earlier, strict=True)
+            ]
+            return self._run(CAVISolver(warm=True), bounds, start, coupling)
         first: Init = "zero" if self.init == "auto" else self.init
         kinds = list(dict.fromkeys([first, *LEARNED_STARTS]))[: self.n_starts]
         best: SolverResult | None = None
         for kind in kinds:
-            beta = start_paths(kind, rows.start_data(), rows.n_timesteps)
-            result = self._run(CAVISolver(), bound, bound.start_posterior(beta))
+            start = [
+                bound.start_posterior(start_paths(kind, rows.start_data(), n_steps))
+                for bound, rows in zip(bounds, responses, strict=True)
+            ]
+            result = self._run(CAVISolver(), bounds, start, coupling)
             if best is None or result.history[-1] > best.history[-1]:
                 best = result
         assert best is not None  # noqa: S101 (n_starts >= 1)
         return best
 
-    def _run(self, solver: Any, problem: Any, state: State) -> SolverResult:
+    def _run(self, solver: Any, problems: Any, states: Any, coupling: Coupling) -> SolverResult:
         progress = _progress_line if self.verbose else None
         result: SolverResult = solver.solve(
-            problem, state, max_iter=self.max_iter, tol=self.tol, progress=progress
+            problems,
+            states,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            progress=progress,
+            coupling=coupling,
         )
         if self.verbose:
             sys.stderr.write("\n")
         return result
 
-    def _maximise(self, objective: Objective, rows: Rows) -> tuple[Objective, SolverResult]:
+    def _maximise(
+        self, objectives: list[Objective], responses: Sequence[Rows], coupling: Coupling
+    ) -> tuple[list[Objective], SolverResult]:
         """A mode; with rate="estimate", alternate with empirical Bayes on the nonzero paths."""
-        prior = objective.prior
+        prior = objectives[0].prior
         if self.n_starts > 1:
             raise DataError(
                 f"n_starts={self.n_starts} needs a prior whose starts can be ranked; the "
@@ -233,20 +355,28 @@ class DriftEstimator(BaseEstimator):
                 "Choose one start with init=."
             )
         kind: Init = "lasso-one" if self.init == "auto" and prior.sparse else self.init
-        beta = start_paths(kind, rows.start_data(), rows.n_timesteps)
+        n_steps = responses[0].n_timesteps
+        states = [
+            objective.start(start_paths(kind, rows.start_data(), n_steps))
+            for objective, rows in zip(objectives, responses, strict=True)
+        ]
         solver = SOLVERS[self.solver]()
-        result = self._run(solver, objective, objective.start(beta))
+        result = self._run(solver, objectives, states, coupling)
         if self.solver == "auto" and not prior.sparse and result.reason is not StopReason.CONVERGED:
             # A stiff ridge over time: what one path at a time leaves, all together can finish.
-            result = result.then(self._run(LBFGSSolver(), objective, result.state))
+            result = result.then(self._run(LBFGSSolver(), objectives, result.states, coupling))
         if not (isinstance(prior, AdaptivePrior) and prior.rate == "estimate"):
-            return objective, result
+            return objectives, result
         for _ in range(N_RATE_ROUNDS):
             old = prior.tau
-            moving = result.state.beta[~objective.static]
-            prior = prior.with_estimated_rate((PathStats.of(moving), rows.n_timesteps, 1))
-            objective = dataclasses.replace(objective, prior=prior)
-            result = self._run(solver, objective, result.state)
+            moving = [
+                state.beta[~objective.static]
+                for objective, state in zip(objectives, result.states, strict=True)
+            ]
+            stats = PathStats.of(np.concatenate(moving))
+            prior = prior.with_estimated_rate((stats, n_steps, 1))
+            objectives = [dataclasses.replace(each, prior=prior) for each in objectives]
+            result = self._run(solver, objectives, result.states, coupling)
             if abs(prior.tau - old) <= 1e-3 * max(1.0, abs(old)):
                 break
         if abs(prior.tau) >= RATE_LIMIT:
@@ -257,22 +387,21 @@ class DriftEstimator(BaseEstimator):
                 DataWarning,
                 stacklevel=7,
             )
-        return objective, result
+        return objectives, result
 
     def _report(self, result: SolverResult) -> None:
         """Fitted attributes in the user's units and column order."""
-        fit = self._fit
-        self.coef_path_ = fit.coef_path()
-        self.intercept_path_ = fit.intercept_path()
-        self.inclusion_probability_ = fit.inclusion()
-        self.autocorrelation_ = fit.autocorrelation()
+        fits = self._fits
+        self.coef_path_ = _stack([fit.coef_path() for fit in fits])
+        self.intercept_path_ = _stack([fit.intercept_path() for fit in fits])
+        self.inclusion_probability_ = _stack([fit.inclusion() for fit in fits], axis=0)
+        self.autocorrelation_ = _stack([fit.autocorrelation() for fit in fits], axis=0)
         self.objective_history_ = result.history
         self.optimality_ = result.optimality
         self.stop_reason_ = result.reason.value
         self.converged_ = result.reason is StopReason.CONVERGED
         self.n_iter_ = result.n_iter
-        if self._family().has_noise:
-            self.noise_variance_ = float(result.state.noise)
+        self._noise_seen = float(result.state.noise)
         if not self.converged_:
             warnings.warn(
                 f"stopped after {result.n_iter} iterations ({result.reason.value}) with optimality "
@@ -292,11 +421,15 @@ class DriftEstimator(BaseEstimator):
         if choice == "auto":
             choice = "forecast" if isinstance(self._fit, PosteriorFit) else "hold"
         self.extrapolate_ = choice
-        step = self._step(self._next_code)
-        self.coef_, self.intercept_ = step.coef.copy(), step.intercept
+        steps = self._steps(self._next_code)
+        self._set_coef([step.coef.copy() for step in steps], [step.intercept for step in steps])
+
+    def _set_coef(self, coef: list[FloatArray], intercept: list[float]) -> None:
+        """The coefficients `predict(X)` uses, in the shape the estimator promises."""
+        self.coef_, self.intercept_ = coef[0], intercept[0]
 
     def _validated_extrapolation(self, rows: Rows) -> Extrapolate:
-        """Hold or forecast, by squared error one step ahead on the last training steps."""
+        """Hold or forecast, by the loss one step ahead on the last training steps."""
         errors = {"hold": 0.0, "forecast": 0.0}
         if np.unique(rows.codes).size < 3:  # noqa: PLR2004
             return "auto"  # too few steps to hold one out
@@ -310,17 +443,26 @@ class DriftEstimator(BaseEstimator):
                 model._fit_steps(past, axis)  # noqa: SLF001
             for choice in errors:
                 model.extrapolate_ = choice
-                ahead = model._step(int(step))  # noqa: SLF001
-                residual = now.y - np.asarray(now.X @ ahead.coef).ravel() - ahead.intercept
-                errors[choice] += float(now.weights @ residual**2)
+                eta = np.column_stack(
+                    [
+                        np.asarray(now.X @ ahead.coef).ravel() + ahead.intercept
+                        for ahead in model._steps(int(step))  # noqa: SLF001
+                    ]
+                )
+                errors[choice] += self._loss(now, eta + now.exposure[:, None])
         return "forecast" if errors["forecast"] < errors["hold"] else "hold"
 
-    def _step(self, code: int) -> Step:
-        """Coefficients of a step, which may lie after the last."""
+    def _loss(self, rows: Rows, eta: FloatArray) -> float:
+        """Negative log-likelihood of some rows at eta (n_rows, n_responses)."""
+        family = rows.family
+        return -family.log_likelihood(rows.y, eta[:, 0], np.zeros(1), rows.weights, 1.0)
+
+    def _steps(self, code: int) -> list[Step]:
+        """Coefficients of a step, which may lie after the last, for every response."""
         n_ahead = code - self._axis.n_timesteps + 1
         if n_ahead > 0 and self.extrapolate_ == "hold":
-            return self._fit.held(n_ahead)
-        return self._fit.at(code)
+            return [fit.held(n_ahead) for fit in self._fits]
+        return [fit.at(code) for fit in self._fits]
 
     @property
     def _next_code(self) -> int:
@@ -330,45 +472,56 @@ class DriftEstimator(BaseEstimator):
     # -------------------------------------------------------------- prediction
 
     def _linear_predictor(self, X: Any, time: Any) -> FloatArray:
-        """eta of every row, with the coefficients of its own step (or of the next one)."""
+        """eta of every row and response, with the coefficients of its step (or of the next)."""
         check_is_fitted(self, "coef_path_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        if time is None:
-            return np.asarray(X @ self.coef_).ravel() + self.intercept_
-        eta = np.empty(X.shape[0])
-        for rows, step in self._by_step(time, X.shape[0]):
-            eta[rows] = np.asarray(X[rows] @ step.coef).ravel() + step.intercept
+        eta = np.empty((X.shape[0], len(self._fits)))
+        for rows, steps in self._by_step(time, X.shape[0]):
+            part = X if time is None else X[rows]
+            for k, step in enumerate(steps):
+                eta[rows, k] = np.asarray(part @ step.coef).ravel() + step.intercept
         return eta
 
-    def _by_step(self, time: Any, n_rows: int) -> Iterator[tuple[np.ndarray, Step]]:
+    def _by_step(self, time: Any, n_rows: int) -> Iterator[tuple[np.ndarray, list[Step]]]:
         """Rows and coefficients of every step that occurs; no time: the next step."""
         if time is None:
-            yield np.arange(n_rows), self._step(self._next_code)
+            yield np.arange(n_rows), self._steps(self._next_code)
             return
         codes = self._axis.encode(time, n_rows)
         for code in np.unique(codes):
-            yield np.flatnonzero(codes == code), self._step(int(code))
+            yield np.flatnonzero(codes == code), self._steps(int(code))
+
+    @property
+    def _has_posterior(self) -> bool:
+        return isinstance(self._fit, PosteriorFit)
 
     def _eta_moments(self, X: Any, time: Any) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of every row's linear predictor."""
+        """Mean and variance of the linear predictor, (n_rows, n_responses); a mode is certain."""
+        if not self._has_posterior:
+            mean = self._linear_predictor(X, time)
+            return mean, np.zeros_like(mean)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        mean, variance = np.empty((2, X.shape[0], len(self._fits)))
+        for rows, steps in self._by_step(time, X.shape[0]):
+            part = X if time is None else X[rows]
+            squares = part.multiply(part) if hasattr(part, "multiply") else part * part
+            for k, (fit, step) in enumerate(zip(self._fits, steps, strict=True)):
+                mean[rows, k] = np.asarray(part @ step.coef).ravel() + step.intercept
+                # sum_i (x_i - c_i)^2 var_i without forming x - c
+                center, v = fit.columns.center, step.coef_variance
+                spread = squares @ v - 2 * (part @ (center * v)) + center**2 @ v
+                variance[rows, k] = np.maximum(np.asarray(spread).ravel(), 0) + step.level_variance
+        return mean, variance
+
+    def _uncertain_eta(self, X: Any, time: Any) -> tuple[FloatArray, FloatArray]:
+        """As `_eta_moments`, for intervals: a mode has none."""
         check_is_fitted(self, "coef_path_")
-        if not isinstance(self._fit, PosteriorFit):
+        if not self._has_posterior:
             raise DataError(
                 f"a fit with prior={self.prior!r} is a posterior mode and has no intervals; "
                 "use prior='learned'."
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        center = self._fit.columns.center
-        mean, variance = np.empty(X.shape[0]), np.empty(X.shape[0])
-        for rows, step in self._by_step(time, X.shape[0]):
-            part = X[rows]
-            mean[rows] = np.asarray(part @ step.coef).ravel() + step.intercept
-            squares = part.multiply(part) if hasattr(part, "multiply") else part * part
-            # sum_i (x_i - c_i)^2 var_i without forming x - c
-            v = step.coef_variance
-            spread = squares @ v - 2 * (part @ (center * v)) + center**2 @ v
-            variance[rows] = np.maximum(np.asarray(spread).ravel(), 0) + step.level_variance
-        return mean, variance
+        return self._eta_moments(X, time)
 
     # ---------------------------------------------------------------- reporting
 
@@ -387,7 +540,13 @@ class DriftEstimator(BaseEstimator):
         over the training rows.
         """
         check_is_fitted(self, "coef_path_")
-        return summarise(self._fit, self._step(self._next_code), self._names(feature_names))
+        names, steps = self._names(feature_names), self._steps(self._next_code)
+        tables = [summarise(fit, step, names) for fit, step in zip(self._fits, steps, strict=True)]
+        return self._join_summaries(tables)
+
+    def _join_summaries(self, tables: list[pd.DataFrame]) -> pd.DataFrame:
+        """One table of the responses' tables."""
+        return tables[0]
 
     def _names(self, feature_names: Any) -> list[str]:
         if feature_names is None:
@@ -406,8 +565,8 @@ class DriftEstimator(BaseEstimator):
     def coef_std_path_(self) -> FloatArray:
         """(T, p) posterior standard deviations; a mode, as of the paper's priors, has none."""
         check_is_fitted(self, "coef_path_")
-        if isinstance(self._fit, PosteriorFit):
-            return self._fit.std_path()
+        if self._has_posterior:
+            return _stack([cast("PosteriorFit", fit).std_path() for fit in self._fits])
         raise AttributeError(
             f"a fit with prior={self.prior!r} is a posterior mode and has no standard deviations; "
             "coef_path_ and inclusion_probability_ (0 or 1) are what it can say."
@@ -417,6 +576,43 @@ class DriftEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _stack(parts: list[FloatArray], axis: int = 1) -> FloatArray:
+    """The array of a single response as it is; those of several along a new axis."""
+    return parts[0] if len(parts) == 1 else np.stack(parts, axis=axis)
+
+
+def _columns(rows: Rows, design: ColumnDesign) -> Columns:
+    center = np.zeros(rows.always_in.size)
+    center[~rows.always_in], center[rows.always_in] = design.mean, rows.always_in_means
+    return Columns(rows.always_in, center, rows.intercept, rows.center)
+
+
+def log_exposure(exposure: Any, n_rows: int) -> FloatArray:
+    """The logarithm of the exposure, one number a row; 0 where none is given."""
+    if exposure is None:
+        return np.zeros(n_rows)
+    try:
+        values = np.asarray(exposure, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"exposure cannot be read as numbers ({error}); pass one number per row."
+        ) from error
+    if values.ndim == 0:
+        values = np.full(n_rows, values)
+    if values.shape != (n_rows,):
+        raise DataError(
+            f"exposure has shape {values.shape} but X has {n_rows} rows; pass one number per row."
+        )
+    bad = ~(np.isfinite(values) & (values > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"exposure is {values[row]} at row {row}; exposures must be positive and finite. "
+            "Drop rows without exposure: they say nothing."
+        )
+    return np.log(values)
 
 
 def check_numbers(y: np.ndarray) -> None:

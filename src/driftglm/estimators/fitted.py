@@ -86,8 +86,7 @@ class LevelFit:
     @classmethod
     def of(cls, problem: Problem, state: State) -> LevelFit:
         """Taken from where a solver ended."""
-        score = problem.family.score(problem.y, state.eta, problem.weights)
-        curvature = problem.family.curvature(problem.y, state.eta, problem.weights)
+        score, curvature = problem.score(state), problem.curvature(state)
         shape = state.level_mean.shape
         h, b = np.zeros(shape), np.zeros(shape)
         for j in range(shape[0]):
@@ -328,7 +327,7 @@ class PosteriorFit(Fit):
             components=state.components,
             kept=state.kept,
             unit=bound.unit,
-            h=bound.squares * (state.precision_seen / bound.unit**2)[:, None],
+            h=state.curvature,
             b=state.pull,
         )
 

@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray
 from driftglm.estimators.base import DriftEstimator, Extrapolate
+from driftglm.estimators.rows import Rows
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile
 from driftglm.families import Gaussian
@@ -122,31 +124,39 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         n_jobs: int | None = None,
         noise: Literal["estimate", "paper"] | float = "estimate",
     ) -> None:
-        self.prior = prior
-        self.solver = solver
-        self.extrapolate = extrapolate
-        self.fit_intercept = fit_intercept
-        self.always_in = always_in
-        self.static = static
-        self.init = init
-        self.n_starts = n_starts
-        self.keep_data = keep_data
-        self.freq = freq
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        super().__init__(
+            prior=prior,
+            solver=solver,
+            extrapolate=extrapolate,
+            fit_intercept=fit_intercept,
+            always_in=always_in,
+            static=static,
+            init=init,
+            n_starts=n_starts,
+            keep_data=keep_data,
+            freq=freq,
+            max_iter=max_iter,
+            tol=tol,
+            verbose=verbose,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.noise = noise
 
     def _family(self) -> Gaussian:
         return Gaussian()
 
-    def _noise(self, reference: float) -> Noise:
+    def _noise(self, rows: Rows) -> Noise:
         if self.noise == "estimate":
-            return Noise(given=None, reference=reference)
+            return Noise(given=None, reference=rows.reference)
         given = PAPER_NOISE if self.noise == "paper" else float(self.noise)
-        return Noise(given=given, reference=reference)
+        return Noise(given=given, reference=rows.reference)
+
+    @property
+    def noise_variance_(self) -> float:
+        """The noise variance, as given or as estimated."""
+        check_is_fitted(self, "coef_path_")
+        return self._noise_seen
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> Self:
@@ -163,11 +173,11 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
 
     def predict(self, X: Any, *, time: Any = None) -> FloatArray:
         """Predict every row with the coefficients of its step; `time=None`: the next step."""
-        return self._linear_predictor(X, time)
+        return self._linear_predictor(X, time)[:, 0]
 
     def predict_interval(self, X: Any, time: Any = None, level: float = 0.9) -> FloatArray:
         """Central prediction intervals (n_rows, 2): uncertain coefficients plus noise."""
-        mean, variance = self._eta_moments(X, time)
+        mean, variance = (part[:, 0] for part in self._uncertain_eta(X, time))
         reach = normal_quantile(level) * np.sqrt(variance + self.noise_variance_)
         return np.column_stack([mean - reach, mean + reach])
 

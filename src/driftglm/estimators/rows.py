@@ -13,6 +13,7 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import ColumnDesign
 from driftglm.estimators.starts import StartData
 from driftglm.exceptions import DataError, DataWarning
+from driftglm.families import Family
 from driftglm.objective import Levels
 
 SHOWN = 5
@@ -31,6 +32,10 @@ class Rows:
         (n_rows, n_features), dense or CSR.
     codes
         Step of every row, 0..n_timesteps - 1.
+    family
+        The distribution of y.
+    exposure
+        (n_rows,) the part of eta the user gave: the log of the exposure, or zeros.
     always_in, static
         Masks over the columns.
     intercept
@@ -45,6 +50,8 @@ class Rows:
     always_in: BoolArray
     static: BoolArray
     intercept: bool
+    family: Family
+    exposure: FloatArray
 
     def take(self, keep: BoolArray) -> Rows:
         """Some of the rows, on an axis that ends with the last step that has one."""
@@ -56,10 +63,18 @@ class Rows:
             y=self.y[kept],
             codes=codes,
             weights=self.weights[kept],
+            exposure=self.exposure[kept],
             n_timesteps=int(codes.max()) + 1,
         )
 
-    def extended(self, X: Any, y: FloatArray, codes: IntArray, weights: FloatArray) -> Rows:
+    def extended(
+        self,
+        X: Any,
+        y: FloatArray,
+        codes: IntArray,
+        weights: FloatArray,
+        exposure: FloatArray,
+    ) -> Rows:
         """These rows followed by later ones."""
         kept = np.flatnonzero(weights > 0)
         stack = sp.vstack if sp.issparse(self.X) or sp.issparse(X) else np.vstack
@@ -70,26 +85,34 @@ class Rows:
             y=np.concatenate([self.y, y[kept]]),
             codes=np.concatenate([self.codes, codes[kept]]),
             weights=np.concatenate([self.weights, weights[kept]]),
+            exposure=np.concatenate([self.exposure, exposure[kept]]),
             n_timesteps=max(self.n_timesteps, int(codes.max()) + 1),
         )
 
     @property
     def center(self) -> float:
-        """The mean of y, which the intercept takes up; 0 without one."""
-        return float(np.average(self.y, weights=self.weights)) if self.intercept else 0.0
+        """What the intercept takes up before the fit: eta of the mean; 0 without an intercept."""
+        if not self.intercept:
+            return 0.0
+        return self.family.center(self.y, self.weights, self.exposure)
 
     @property
-    def centered(self) -> FloatArray:
-        """What is fitted: y without its mean, since digits are lost beside a large level."""
-        return self.y - self.center
+    def target(self) -> FloatArray:
+        """What is fitted: y, without its mean if eta can do without it as well.
+
+        Digits are lost beside a large level.
+        """
+        return self.y - self.center if self.family.quadratic else self.y
+
+    @property
+    def offset(self) -> FloatArray:
+        """What is in eta before levels and paths."""
+        return np.zeros(self.y.size) if self.family.quadratic else self.exposure + self.center
 
     @property
     def reference(self) -> float:
-        """The variance of y the model has to explain (about 0 without an intercept)."""
-        variance = float(np.average(self.centered**2, weights=self.weights))
-        size = float(np.average(self.y**2, weights=self.weights))
-        # A constant y leaves nothing to explain; a speck of its size keeps all ratios finite.
-        return max(variance, 1e-20 * size) or 1e-20
+        """The variance of eta the model has to explain."""
+        return self.family.reference(self.y, self.weights, self.exposure + self.center)
 
     @property
     def ordinary(self) -> Any:
@@ -129,20 +152,36 @@ class Rows:
 
     def start_data(self) -> StartData:
         """Rows for a starting fit: steps' means and always-in features taken out of y."""
-        target = self.centered
+        target, weights = self._working_response()
         columns = self._always_in_columns()
         if self.intercept:
-            target = self._within_step(target)
-            columns = np.column_stack([self._within_step(z) for z in columns.T] or [columns])
+            target = self._within_step(target, weights)
+            parts = [self._within_step(z, weights) for z in columns.T]
+            columns = np.column_stack(parts or [columns])
         if columns.shape[1]:
-            root = np.sqrt(self.weights)
+            root = np.sqrt(weights)
             coef = np.linalg.lstsq(columns * root[:, None], target * root, rcond=None)[0]
             target = target - columns @ coef
-        return StartData(self.ordinary, target, self.codes, self.weights, self.intercept)
+        return StartData(self.ordinary, target, self.codes, weights, self.intercept)
 
-    def _within_step(self, column: FloatArray) -> FloatArray:
-        total = np.bincount(self.codes, self.weights, self.n_timesteps)
-        sums = np.bincount(self.codes, self.weights * column, self.n_timesteps)
+    def _working_response(self) -> tuple[FloatArray, FloatArray]:
+        """A target for least squares and its weights: one scoring step from every step's mean."""
+        if self.family.quadratic:
+            return self.target, self.weights
+        eta = self.offset
+        if self.intercept:
+            for step in np.unique(self.codes):
+                rows = self.codes == step
+                eta[rows] = self.exposure[rows] + self.family.center(
+                    self.y[rows], self.weights[rows], self.exposure[rows]
+                )
+        certain = np.zeros(1)
+        curvature = self.family.curvature(self.y, eta, certain, self.weights)
+        return self.family.score(self.y, eta, certain, self.weights) / curvature, curvature
+
+    def _within_step(self, column: FloatArray, weights: FloatArray) -> FloatArray:
+        total = np.bincount(self.codes, weights, self.n_timesteps)
+        sums = np.bincount(self.codes, weights * column, self.n_timesteps)
         return np.asarray(column - (sums / np.where(total > 0, total, 1.0))[self.codes])
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.objective import Objective, State
+from driftglm.solvers.coupling import Coupling
+
+Item = TypeVar("Item")
 
 
 class StopReason(Enum):
@@ -27,8 +30,8 @@ class SolverResult:
 
     Parameters
     ----------
-    state
-        The final paths, levels and noise.
+    states
+        The final paths, levels and noise of every response.
     history
         The objective after every iteration; it never falls.
     optimality
@@ -38,7 +41,7 @@ class SolverResult:
         Why the solver stopped.
     """
 
-    state: State
+    states: tuple[State, ...]
     history: FloatArray
     optimality: float
     reason: StopReason
@@ -46,7 +49,12 @@ class SolverResult:
     def then(self, later: SolverResult) -> SolverResult:
         """One result for two runs, the second having gone on from the first one's state."""
         history = np.concatenate([self.history, later.history])
-        return SolverResult(later.state, history, later.optimality, later.reason)
+        return SolverResult(later.states, history, later.optimality, later.reason)
+
+    @property
+    def state(self) -> State:
+        """The state of the first (most often the only) response."""
+        return self.states[0]
 
     @property
     def n_iter(self) -> int:
@@ -59,16 +67,25 @@ Progress = Callable[[int, float, int], None]
 
 
 class Solver(Protocol):
-    """Maximises an Objective from a starting State. Adding a solver means implementing this."""
+    """Maximises an Objective from a starting State. Adding a solver means implementing this.
+
+    There is one objective and one state per response; `coupling` is what ties them together.
+    """
 
     def solve(
         self,
-        objective: Objective,
-        state: State,
+        objectives: Objective | Sequence[Objective],
+        states: State | Sequence[State],
         *,
         max_iter: int,
         tol: float,
         progress: Progress | None = None,
+        coupling: Coupling | None = None,
     ) -> SolverResult:
         """Raise the objective until the optimality measure is at most `tol`."""
         ...
+
+
+def as_tuple(one_or_more: Item | Sequence[Item]) -> tuple[Item, ...]:
+    """A single item as a tuple of one."""
+    return tuple(one_or_more) if isinstance(one_or_more, Sequence) else (one_or_more,)

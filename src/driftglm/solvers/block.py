@@ -8,7 +8,8 @@ objective; a path that reaches zero stays there, and only live paths are visited
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,10 +17,10 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import ColumnDesign
 from driftglm.objective import Objective, State
 from driftglm.priors import Penalty
-from driftglm.solvers.base import Progress, SolverResult, StopReason
+from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
+from driftglm.solvers.coupling import Alone, Coupling
 from driftglm.solvers.kernels import search_inplace, sweep_inplace
-from driftglm.solvers.levels import update_levels
-from driftglm.solvers.rowstate import RowWork
+from driftglm.solvers.rowstate import LEAST_DAMPING, RowWork
 
 N_SEARCH_PASSES = 10
 N_STALLED, SLACK = 100, 0.99
@@ -27,34 +28,90 @@ N_STALLED, SLACK = 100, 0.99
 
 @dataclass
 class _Pass(RowWork):
-    """A pass over the features of an Objective."""
+    """Passes over the features of an Objective."""
 
     problem: Objective
+    order: IntArray = field(init=False)
+    penalty: Penalty = field(init=False)
 
     @property
     def _paths(self) -> tuple[FloatArray, BoolArray, FloatArray]:
         return self.state.beta, self.problem.static, self.problem.zero_below
 
-    def sweep(self, order: IntArray, penalty: Penalty) -> float:
+    @property
+    def alive(self) -> IntArray:
+        """The paths that are not zero, in the order to visit them."""
+        return self.order[self.problem.alive(self.state.beta)[self.order]]
+
+    def ascend(self) -> float:
+        """Raise the objective once round levels, live paths and noise; returns the largest pull."""
+        self.penalty = self.problem.penalty(self.state.beta)
+        return self.guarded(self._ascend, self.problem.value)
+
+    def _ascend(self) -> float:
+        order = self.alive
+        self.begin(order)
+        worst = self.update_levels()
+        penalty = self.penalty
         laws = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
         precision, rows = self.problem.precision(self.state), self.for_kernels()
-        worst = sweep_inplace(order, self.columns, rows, self.squares, precision, laws, self._paths)
-        self.absorb(rows)
-        return worst
-
-    def search(self, order: IntArray, nodes: tuple[FloatArray, FloatArray]) -> int:
-        precision, rows = self.problem.precision(self.state), self.for_kernels()
-        n_switched = search_inplace(
-            order, self.columns, rows, self.squares, precision, nodes, self._paths
+        pull = sweep_inplace(
+            order,
+            self.columns,
+            rows,
+            self.squares,
+            precision,
+            laws,
+            self._paths,
+            self.damping,
         )
         self.absorb(rows)
-        return n_switched
+        self.settle(order)
+        return max(worst, pull, self.problem.update_noise(self.state))
 
-    def finish(self) -> float:
-        """Bring eta and noise in step; returns the noise's move in standard deviations."""
-        self.settle()
-        spread = self.problem.level_spread(self.state, self.curvature)
-        return self.problem.update_noise(self.state, spread)
+    def search(self, nodes: tuple[FloatArray, FloatArray]) -> tuple[int, float]:
+        """Levels, then every path to its mode given the others: switches, move of the noise.
+
+        The floored objective may fall, so a step is judged by the likelihood alone: it may fall
+        short of what the model promised by the model's own quadratic term at most.
+        """
+        while True:
+            backup = self.state.copy()
+            self.begin(self.order)
+            score, curvature = self.score.copy(), self.curvature
+            self.update_levels()
+            precision, rows = self.problem.precision(self.state), self.for_kernels()
+            n_switched = search_inplace(
+                self.order,
+                self.columns,
+                rows,
+                self.squares,
+                precision,
+                nodes,
+                self._paths,
+                self.damping,
+            )
+            self.absorb(rows)
+            self.settle(self.order)
+            if self.problem.family.bounded or self._kept_promise(backup, score, curvature):
+                break
+            if self.damping < LEAST_DAMPING:
+                self.restart(backup)
+                return 0, 0.0
+            self.damping *= 0.5
+            self.restart(backup)
+        return n_switched, self.problem.update_noise(self.state)
+
+    def _kept_promise(self, old: State, score: FloatArray, curvature: FloatArray) -> bool:
+        problem, state = self.problem, self.state
+        change = state.eta - old.eta
+        bend = 0.5 * float(np.sum(curvature * change**2))
+        promise = problem.precision(old) * (float(np.sum(score * change)) - 2.0 * bend)
+        values = [
+            problem.family.log_likelihood(problem.y, eta, np.zeros(1), problem.weights, old.noise)
+            for eta in (old.eta, state.eta)
+        ]
+        return bool(values[1] - values[0] >= promise)
 
 
 def visiting_order(design: ColumnDesign, score: FloatArray, squares: FloatArray) -> IntArray:
@@ -66,26 +123,26 @@ def visiting_order(design: ColumnDesign, score: FloatArray, squares: FloatArray)
     return np.argsort(-correlation, kind="stable").astype(np.int64)
 
 
-def search_start(objective: Objective, state: State) -> IntArray:
-    """Move `state` to a start for the ascent and return the order to visit features in."""
-    work = _Pass(objective, state)
-    beta, state.beta = state.beta, np.zeros_like(state.beta)
-    null_score = objective.family.score(objective.y, np.zeros_like(state.eta), objective.weights)
-    null = state.copy()
-    update_levels(objective, null, null_score, work.curvature)
-    order = visiting_order(objective.design, null_score, work.squares)
-    state.beta = beta
+def search_start(work: _Pass) -> None:
+    """Move the state to a start for the ascent and find the order to visit features in."""
+    objective, state = work.problem, work.state
+    null = _Pass(objective, objective.start())
+    null.set_levels()
+    null.begin(np.arange(objective.design.n_features))
+    work.order = visiting_order(objective.design, null.score, null.squares)
+    if not objective.family.quadratic and not state.level_mean.any():
+        for name in ("level_mean", "level_variance", "level_law", "level_divergence"):
+            setattr(state, name, getattr(null.state, name).copy())
+        state.level_h, state.level_b = null.state.level_h.copy(), null.state.level_b.copy()
+        work.restart(state)
     n_steps = objective.design.n_timesteps
     full, single = objective.prior.search_nodes(n_steps), objective.prior.search_nodes(1)
     if full is None or single is None:
-        return order
+        return
     for _ in range(N_SEARCH_PASSES):
-        work.update_levels()
-        n_switched = work.search(order, (full, single))
-        moved = work.finish()
+        n_switched, moved = work.search((full, single))
         if n_switched == 0 and moved < 1.0:
             break
-    return order
 
 
 def _stands_still(history: list[float], pulls: list[float]) -> bool:
@@ -107,30 +164,33 @@ class BlockSolver:
 
     def solve(
         self,
-        objective: Objective,
-        state: State,
+        objectives: Objective | Sequence[Objective],
+        states: State | Sequence[State],
         *,
         max_iter: int,
         tol: float,
         progress: Progress | None = None,
+        coupling: Coupling | None = None,
     ) -> SolverResult:
         """Search for a start, then ascend until no coefficient is pulled by more than `tol`."""
-        state = state.copy()
-        order = search_start(objective, state)
-        work = _Pass(objective, state)
-        penalty = objective.penalty(state.beta)
+        pairs = zip(as_tuple(objectives), as_tuple(states), strict=True)
+        works = [_Pass(objective, state.copy()) for objective, state in pairs]
+        coupling = coupling or Alone()
+        coupling.settle([work.state for work in works])
+        for work in works:
+            search_start(work)
+        coupling.settle([work.state for work in works])
         history: list[float] = []
         pulls: list[float] = []
         optimality, reason = np.inf, StopReason.MAX_ITER
         for iteration in range(max_iter):
-            alive = order[objective.alive(state.beta)[order]]
-            pull = work.update_levels()
-            optimality = max(pull, work.sweep(alive, penalty))
-            optimality = max(optimality, work.finish())
-            penalty = objective.penalty(state.beta)
-            history.append(objective.value(state, penalty))
+            n_alive = sum(int(work.alive.size) for work in works)
+            optimality = max(work.ascend() for work in works)
+            coupling.settle([work.state for work in works])
+            values = sum(work.problem.value(work.state) for work in works)
+            history.append(values + coupling.constant)
             if progress is not None:
-                progress(iteration + 1, history[-1], int(alive.size))
+                progress(iteration + 1, history[-1], n_alive)
             if optimality <= tol:
                 reason = StopReason.CONVERGED
                 break
@@ -138,4 +198,5 @@ class BlockSolver:
             if _stands_still(history, pulls):
                 reason = StopReason.STALLED
                 break
-        return SolverResult(state, np.array(history), float(optimality), reason)
+        found = tuple(work.state for work in works)
+        return SolverResult(found, np.array(history), float(optimality), reason)

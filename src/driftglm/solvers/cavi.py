@@ -8,6 +8,7 @@ uses are dropped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -22,8 +23,9 @@ from driftglm.priors.mixture import (
     log_evidences_inplace,
     weights_inplace,
 )
-from driftglm.solvers.base import Progress, SolverResult, StopReason
+from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.block import visiting_order
+from driftglm.solvers.coupling import Alone, Coupling
 from driftglm.solvers.kernels import Columns, RowState, gradient_inplace, shift_inplace
 from driftglm.solvers.levels import average_levels
 from driftglm.solvers.rowstate import RowWork
@@ -45,12 +47,34 @@ STILL = (1e-10, 1e-6)
 
 
 @kernel
+def _damp_inplace(
+    h: FloatArray,
+    b: FloatArray,
+    old: tuple[FloatArray, FloatArray, FloatArray],
+    unit: float,
+    damping: float,
+) -> None:
+    """Go part of the way from the old h and b to the new ones (see `levels`)."""
+    old_h, old_b, path = old
+    fresh = not old_h.any()
+    for t in range(h.shape[0]):
+        if fresh:
+            more = (1.0 / damping - 1.0) * h[t]
+            h[t] += more
+            b[t] += more * path[t] * unit
+        else:
+            h[t] = old_h[t] + damping * (h[t] - old_h[t])
+            b[t] = old_b[t] + damping * (b[t] - old_b[t])
+
+
+@kernel
 def _visit_inplace(
     order: IntArray,
     columns: Columns,
     rows: RowState,
     squares: FloatArray,
     precision: float,
+    damping: float,
     law: tuple[Tables, FloatArray, IntArray, FloatArray],
     posterior: tuple[
         FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
@@ -58,7 +82,7 @@ def _visit_inplace(
 ) -> None:
     """One pass over the paths in `order`; everything in `posterior` and the score is updated."""
     tables, log_pi, groups, unit = law
-    beta, variance, phi, all_evidence, divergence, pull, precision_seen = posterior
+    beta, variance, phi, all_evidence, divergence, curvature, pull = posterior
     n_steps, n_components = beta.shape[1], phi.shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
     change, out, work = np.empty(n_steps), np.empty((2, n_steps)), np.empty((4, n_steps))
@@ -70,6 +94,8 @@ def _visit_inplace(
         for t in range(n_steps):
             h[t] = per_unit / unit[i] * squares[i, t]
             b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit[i]
+        if damping < 1.0:
+            _damp_inplace(h, b, (curvature[i], pull[i], beta[i]), unit[i], damping)
         evidence = all_evidence[i]
         log_evidences_inplace(h, b, tables, evidence, parts)
         weights_inplace(evidence, log_pi[groups[i]], new_phi)
@@ -85,19 +111,65 @@ def _visit_inplace(
         for t in range(n_steps):
             beta[i, t] += change[t]
             variance[i, t] = out[1, t] / unit[i] ** 2
+            curvature[i, t] = h[t]
             pull[i, t] = b[t]
         phi[i] = new_phi
         divergence[i] = new_divergence
-        precision_seen[i] = precision
         shift_inplace(columns, i, change, rows)
 
 
+@dataclass
 class _Work(RowWork):
-    """A pass over the features of a Bound: levels are averaged over their laws."""
+    """Passes over the features of a Bound: levels are averaged over their laws."""
+
+    problem: Bound
+    state: Posterior
+    order: IntArray = field(init=False)
+
+    def _variance(self) -> FloatArray:
+        return self.state.variance
 
     def update_levels(self) -> float:
         """Levels given the rest."""
-        return average_levels(self.problem, self.state, self.score, self.curvature)
+        return average_levels(
+            self.problem, self.state, self.score, self.curvature, damping=self.damping
+        )
+
+    def visit(self, order: IntArray) -> None:
+        """One pass over levels, the paths in `order` and the noise."""
+
+        def step() -> float:
+            self._visit(order)
+            return 0.0
+
+        self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
+
+    def _visit(self, order: IntArray) -> None:
+        bound, posterior = self.problem, self.state
+        self.begin(order)
+        self.update_levels()
+        rows = self.for_kernels()
+        _visit_inplace(
+            order,
+            self.columns,
+            rows,
+            self.squares,
+            bound.precision(posterior),
+            self.damping,
+            (posterior.components.tables(), posterior.log_pi, bound.groups, bound.unit),
+            (
+                posterior.beta,
+                posterior.variance,
+                posterior.phi,
+                posterior.evidence,
+                posterior.divergence,
+                posterior.curvature,
+                posterior.pull,
+            ),
+        )
+        self.absorb(rows)
+        self.settle(order)
+        bound.update_noise(posterior)
 
 
 @dataclass(frozen=True)
@@ -111,16 +183,20 @@ class CAVISolver:
 
     def solve(
         self,
-        bound: Bound,
-        posterior: Posterior,
+        bounds: Bound | Sequence[Bound],
+        posteriors: Posterior | Sequence[Posterior],
         *,
         max_iter: int,
         tol: float,
         progress: Progress | None = None,
+        coupling: Coupling | None = None,
     ) -> SolverResult:
         """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
-        posterior = posterior.copy()
-        climb = _Climb(bound, _Work(bound, posterior), _order(bound), max_iter, progress)
+        pairs = zip(as_tuple(bounds), as_tuple(posteriors), strict=True)
+        works = [_Work(bound, posterior.copy()) for bound, posterior in pairs]
+        climb = _Climb(works, coupling or Alone(), max_iter, progress)
+        climb.begin()
+        n_rows = works[0].problem.n_rows
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
         n_rounds, least = 0, RISE_WARM if self.warm else RISE
@@ -129,48 +205,71 @@ class CAVISolver:
             if not self.warm:
                 climb.live_paths()
             rise, last = climb.history[-1] - last, climb.history[-1]
-            if rise < least * tol * bound.n_rows:
+            if rise < least * tol * n_rows:
                 reason = StopReason.CONVERGED
                 break
             n_rounds += 1
             if not climb.exhausted:  # a bold step is worth what the next pass makes of it
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
-        optimality = float(rise / (least * bound.n_rows))
-        return SolverResult(climb.posterior, np.array(climb.history), optimality, reason)
+        optimality = float(rise / (least * n_rows))
+        return SolverResult(climb.posteriors, np.array(climb.history), optimality, reason)
 
 
 @dataclass
 class _Climb:
     """Passes over all paths or the live ones, each recorded with the bound it reached."""
 
-    bound: Bound
-    work: _Work
-    order: IntArray
+    works: list[_Work]
+    coupling: Coupling
     max_iter: int
     progress: Progress | None
     history: list[float] = field(default_factory=list)
-    backup: Posterior | None = None
+    backup: tuple[Posterior, ...] | None = None
 
     @property
-    def posterior(self) -> Posterior:
-        return cast("Posterior", self.work.state)
+    def posteriors(self) -> tuple[Posterior, ...]:
+        return tuple(work.state for work in self.works)
 
     @property
     def exhausted(self) -> bool:
         return len(self.history) >= self.max_iter
 
+    @property
+    def _learns(self) -> bool:
+        return self.works[0].problem.prior.weights is None
+
+    def begin(self) -> None:
+        """Settle the levels and the order in which to visit features."""
+        self.coupling.settle(self.posteriors)
+        for work in self.works:
+            if not work.problem.family.quadratic and not work.state.level_h.any():
+                work.set_levels()
+        self.coupling.settle(self.posteriors)
+        for work in self.works:
+            work.order = _order(work)
+
+    def value(self) -> float:
+        return self.coupling.constant + sum(w.problem.value(w.state) for w in self.works)
+
     def _record(self) -> None:
-        self.history.append(self.bound.value(self.posterior))
+        self.history.append(self.value())
         if self.progress is not None:
-            n_in = int((self.posterior.inclusion > INCLUDED).sum())
+            n_in = sum(int((each.inclusion > INCLUDED).sum()) for each in self.posteriors)
             self.progress(len(self.history), self.history[-1], n_in)
+
+    def _visit_all(self) -> None:
+        for work in self.works:
+            work.visit(work.order)
+        self.coupling.settle(self.posteriors)
 
     def all_paths(self) -> None:
         """Visit every path; if a bold step for the weights did not pay, take the cautious one."""
-        _pass(self.work, self.bound, self.posterior, self.order)
-        if self.backup is not None and self.bound.value(self.posterior) < self.history[-1]:
-            self.work = _Work(self.bound, self.backup)
-            _pass(self.work, self.bound, self.posterior, self.order)
+        self._visit_all()
+        if self.backup is not None and self.value() < self.history[-1]:
+            for work, posterior in zip(self.works, self.backup, strict=True):
+                work.restart(posterior)
+            self.coupling.settle(self.posteriors)
+            self._visit_all()
         self.backup = None
         self._record()
 
@@ -179,98 +278,86 @@ class _Climb:
         for _ in range(N_INNER):
             if self.exhausted:
                 return
-            _learn_weights(self.bound, self.posterior)
-            live = self.order[self.posterior.inclusion[self.order] > RARE]
-            _pass(self.work, self.bound, self.posterior, live)
+            if self._learns:
+                _learn_weights(self.works)
+            for work in self.works:
+                work.visit(work.order[work.state.inclusion[work.order] > RARE])
+            self.coupling.settle(self.posteriors)
             self._record()
 
     def learn_boldly(self, n_steps: int) -> None:
         """Update the weights, drop idle components, then look far ahead with a copy in hand."""
-        if self.bound.prior.weights is None:
-            _learn_weights(self.bound, self.posterior)
-            _drop_components(self.bound, self.posterior)
-            self.backup = self.posterior.copy()
-            _learn_boldly(self.bound, self.posterior, n_steps)
+        if self._learns:
+            _learn_weights(self.works)
+            _drop_components(self.posteriors)
+            self.backup = tuple(posterior.copy() for posterior in self.posteriors)
+            _learn_boldly(self.works, n_steps)
 
 
-def _learn_boldly(bound: Bound, posterior: Posterior, n_steps: int) -> None:
+def _learn_boldly(works: list[_Work], n_steps: int) -> None:
     """Many EM steps for the weights at once, at the evidences the last visits found.
 
     Exact if features did not interact; they do, so the caller keeps a copy to go back to.
     """
-    for g in range(bound.n_groups):
-        members = bound.groups == g
-        if not members.any():
-            continue
+    log_pi = works[0].state.log_pi.copy()
+    for g in range(log_pi.shape[0]):
         # A law the group cannot have may fit so much better that all others underflow beside it.
-        possible = np.isfinite(posterior.log_pi[g])
-        evidence = posterior.evidence[members][:, possible]
+        possible = np.isfinite(log_pi[g])
+        parts = [w.state.evidence[w.problem.groups == g][:, possible] for w in works]
+        evidence = np.concatenate(parts)
+        if not evidence.shape[0]:
+            continue
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-        pi = np.exp(posterior.log_pi[g, possible])
+        pi = np.exp(log_pi[g, possible])
         for _ in range(n_steps):
             # einsum, not a BLAS product: the sum must not depend on the number of threads.
             total = np.einsum("ik,k->i", likelihood, pi)
             pi = pi * (likelihood / total[:, None]).mean(axis=0)
         with np.errstate(divide="ignore"):
-            posterior.log_pi[g, possible] = np.log(pi / pi.sum())
+            log_pi[g, possible] = np.log(pi / pi.sum())
+    for work in works:
+        work.state.log_pi = log_pi
 
 
-def _order(bound: Bound) -> IntArray:
+def _order(work: _Work) -> IntArray:
     """Features by falling correlation with what the levels alone leave unexplained."""
-    null = bound.start()
-    null_score = bound.family.score(bound.y, null.eta, bound.weights)
-    average_levels(bound, null, null_score, bound.weights)
-    return visiting_order(bound.design, null_score, bound.squares)
+    bound = work.problem
+    if work.state.beta.any():
+        work = _Work(bound, bound.start_posterior())
+        if not bound.family.quadratic:
+            work.set_levels()
+    work.begin(np.arange(bound.design.n_features))
+    if bound.family.quadratic:
+        null = bound.start()
+        average_levels(bound, null, work.score, work.curvature)
+    return visiting_order(bound.design, work.score, work.squares)
 
 
-def _pass(work: _Work, bound: Bound, posterior: Posterior, order: IntArray) -> None:
-    """Levels, paths, noise."""
-    work.update_levels()
-    rows = work.for_kernels()
-    _visit_inplace(
-        order,
-        work.columns,
-        rows,
-        bound.squares,
-        bound.precision(posterior),
-        (posterior.components.tables(), posterior.log_pi, bound.groups, bound.unit),
-        (
-            posterior.beta,
-            posterior.variance,
-            posterior.phi,
-            posterior.evidence,
-            posterior.divergence,
-            posterior.pull,
-            posterior.precision_seen,
-        ),
-    )
-    work.absorb(rows)
-    work.settle()
-    bound.update_noise(posterior, bound.spread(posterior))
+def _learn_weights(works: list[_Work]) -> None:
+    """The EM step for the weights, given the present posteriors."""
+    counts = np.sum([work.problem.counts(work.state) for work in works], axis=0)
+    sizes = counts.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_pi = np.where(sizes > 0, np.log(counts / sizes), works[0].state.log_pi)
+    for work in works:
+        work.state.log_pi = log_pi
 
 
-def _learn_weights(bound: Bound, posterior: Posterior) -> None:
-    """The EM step for the weights, given the present posterior."""
-    if bound.prior.weights is None:
-        counts = bound.counts(posterior)
-        sizes = counts.sum(axis=1, keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            posterior.log_pi = np.where(sizes > 0, np.log(counts / sizes), posterior.log_pi)
-
-
-def _drop_components(bound: Bound, posterior: Posterior) -> None:
+def _drop_components(posteriors: tuple[Posterior, ...]) -> None:
     """Forget components that hold next to no features; all paths must be visited next.
 
     This lowers the bound by at most the number of features they hold, DROP of all.
     """
-    pi = np.exp(posterior.log_pi)
+    pi = np.exp(posteriors[0].log_pi)
     keep = np.asarray((pi > DROP).any(axis=0))
-    if keep.all() or bound.prior.weights is not None:
+    if keep.all():
         return
-    posterior.components = posterior.components.take(keep)
-    posterior.kept = posterior.kept[keep]
     pi = pi[:, keep]
     with np.errstate(divide="ignore"):
-        posterior.log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
-    posterior.phi = np.ascontiguousarray(posterior.phi[:, keep])
-    posterior.evidence = np.ascontiguousarray(posterior.evidence[:, keep])
+        log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
+    for posterior in posteriors:
+        posterior.components = posterior.components.take(keep)
+        posterior.kept = posterior.kept[keep]
+        posterior.log_pi = log_pi
+        posterior.phi = np.ascontiguousarray(posterior.phi[:, keep])
+        posterior.evidence = np.ascontiguousarray(posterior.evidence[:, keep])

@@ -96,12 +96,14 @@ def sweep_inplace(
     precision: float,
     laws: FloatArray,
     paths: tuple[FloatArray, BoolArray, FloatArray],
+    damping: float,
 ) -> float:
     """One pass of majorise-minimise over the paths named in `order`.
 
     `state` is changed in place; `squares` the sums of curvature * x^2;
     `laws` (n_features, 3) the quadratic bound of the prior; `paths` is (beta, static,
-    zero_below), the first changed. Returns the largest scaled gradient met on the way.
+    zero_below), the first changed. A `damping` below 1 takes the curvature for larger than it
+    is. Returns the largest scaled gradient met on the way.
     """
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
@@ -117,9 +119,10 @@ def sweep_inplace(
         if static[i]:
             _pool_inplace(g, h)
             n = 1
-        for t in range(n):
-            b[t] = g[t] + h[t] * beta[i, t]
         worst = max(worst, _largest_gradient(beta[i], g, h, laws[i], n))
+        for t in range(n):
+            h[t] /= damping
+            b[t] = g[t] + h[t] * beta[i, t]
         _solve_inplace(h, b, laws[i], work, n)
         size = 0.0
         for t in range(n):
@@ -203,6 +206,7 @@ def search_inplace(
     precision: float,
     nodes: tuple[FloatArray, FloatArray],
     paths: tuple[FloatArray, BoolArray, FloatArray],
+    damping: float,
 ) -> int:
     """One pass that takes every path, zero or not, to its mode given the others.
 
@@ -220,7 +224,7 @@ def search_inplace(
         n = n_steps
         for t in range(n_steps):
             g[t] *= precision
-            h[t] = precision * squares[i, t]
+            h[t] = precision * squares[i, t] / damping
         if static[i]:
             _pool_inplace(g, h)
             n = 1

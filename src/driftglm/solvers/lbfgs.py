@@ -9,6 +9,8 @@ No gradient step leaves the spike at zero: a path that starts at exactly zero st
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +18,9 @@ from scipy.optimize import OptimizeResult, minimize
 
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.objective import Objective, State
-from driftglm.solvers.base import Progress, SolverResult, StopReason
-from driftglm.solvers.levels import update_levels
+from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
+from driftglm.solvers.coupling import Alone, Coupling
+from driftglm.solvers.rowstate import RowWork
 
 N_MEMORY = 10
 ROUND = 100
@@ -83,11 +86,11 @@ class _Variables:
         squares = design.squares(objective.weights)
         total = squares.sum(axis=1)
         total[total == 0] = objective.n_rows
-        self.unit = np.sqrt(objective.noise.reference * objective.n_rows / total)
+        self.unit = np.sqrt(objective.reference * objective.n_rows / total)
         self.level_unit = np.sqrt(objective.levels.scale)
         self.squares = squares
         self.levels = [_Whitening(v, rho, design.n_timesteps) for v, rho in state.level_law]
-        self.spread = objective.level_spread(state, objective.weights)
+        self.spread = objective.spread(state)
         self.optimality = np.inf
 
     def pack(self) -> FloatArray:
@@ -118,34 +121,33 @@ class _Variables:
             end += 1 + whitening.n_shocks
         return beta, level_mean, shocks_squared
 
-    def eta(self, beta: FloatArray, level_mean: FloatArray) -> FloatArray:
-        design = self.objective.design
-        eta = design.eta(beta)
-        for column, path in zip(self.objective.levels.columns, level_mean, strict=True):
-            eta += column * design.spread(path)
-        return eta
+    def moved(self, beta: FloatArray, level_mean: FloatArray) -> State:
+        """The state at other means; the levels keep their variance, the noise follows."""
+        state = dataclasses.replace(
+            self.state, beta=beta, level_mean=level_mean, eta=self.objective.eta(beta, level_mean)
+        )
+        state.noise = self.objective.best_noise(state)
+        return state
 
-    def noise(self, eta: FloatArray) -> float:
-        objective = self.objective
-        if not objective.family.has_noise:
-            return self.state.noise
-        squares = float(np.sum(objective.weights * (objective.y - eta) ** 2)) + self.spread
-        return objective.noise.update(squares, objective.n_rows)
+    def place(self, x: FloatArray) -> State:
+        """The state at a vector; `evaluate` tells its value."""
+        beta, level_mean, self.shocks_squared = self.unpack(x)
+        self.trial = self.moved(beta, level_mean)
+        return self.trial
 
-    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
-        """Minus the objective (up to a constant) and its gradient."""
-        objective, design = self.objective, self.objective.design
-        beta, level_mean, shocks_squared = self.unpack(x)
-        eta = self.eta(beta, level_mean)
-        noise = self.noise(eta)
-        precision = 1.0 / noise if objective.family.has_noise else 1.0
-        penalty = objective.penalty(beta)
-        value = objective.family.log_likelihood(objective.y, eta, objective.weights, noise)
-        value += penalty.log_density.sum() - 0.5 * shocks_squared
-        value += objective.noise.log_prior(noise) - 0.5 * precision * self.spread
-        score = precision * objective.family.score(objective.y, eta, objective.weights)
+    def evaluate(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Minus the objective (up to a constant) and its gradient, at the state placed last."""
+        objective, design, state = self.objective, self.objective.design, self.trial
+        precision = objective.precision(state)
+        penalty = objective.penalty(state.beta)
+        value = objective.family.log_likelihood(
+            objective.y, state.eta, state.eta_variance, objective.weights, state.noise
+        )
+        value += penalty.log_density.sum() - 0.5 * self.shocks_squared
+        value += objective.noise.log_prior(state.noise) - 0.5 * precision * self.spread
+        score = precision * objective.score(state)
         slope = design.gradient(score) - _pull(
-            beta, (penalty.omega, penalty.omega_alpha, penalty.omega_end), objective.static
+            state.beta, (penalty.omega, penalty.omega_alpha, penalty.omega_end), objective.static
         )
         scaled = slope * self.unit[:, None]
         constant_slope = scaled[self.constant].sum(axis=1)
@@ -159,7 +161,10 @@ class _Variables:
         ):
             flat, shocks = whitening.pull_back(design.by_step(score * column))
             parts += [np.array([flat * unit]), shocks - x_part[1:]]
-        self._certify(slope, precision * self.squares, penalty.omega)
+        squares = self.squares
+        if not objective.family.quadratic:
+            squares = design.squares(objective.curvature(state))
+        self._certify(slope, precision * squares, penalty.omega)
         return -float(value), -np.concatenate(parts)
 
     def _level_parts(self, x: FloatArray) -> list[FloatArray]:
@@ -189,11 +194,53 @@ def _pull(
     return out
 
 
-def _ascend(variables: _Variables, n_most: int, tol: float) -> list[float]:
-    """One run of L-BFGS; moves the variables' state and returns the objective's values."""
-    x = variables.pack()
-    first = variables.objective.value(variables.state)
-    start = -variables(x)[0]
+class _Joint:
+    """The variables of all responses side by side, and what couples them."""
+
+    def __init__(
+        self, objectives: Sequence[Objective], states: Sequence[State], coupling: Coupling
+    ) -> None:
+        self.parts = [
+            _Variables(objective, state)
+            for objective, state in zip(objectives, states, strict=True)
+        ]
+        self.coupling = coupling
+        self.start = np.concatenate(packed := [part.pack() for part in self.parts])
+        self.ends = np.cumsum([part.size for part in packed])[:-1]
+
+    @property
+    def optimality(self) -> float:
+        return max(part.optimality for part in self.parts)
+
+    @property
+    def n_alive(self) -> int:
+        return sum(int(part.alive.sum()) for part in self.parts)
+
+    def place(self, x: FloatArray) -> list[State]:
+        pieces = zip(self.parts, np.split(x, self.ends), strict=True)
+        states = [part.place(piece) for part, piece in pieces]
+        self.coupling.settle(states)
+        return states
+
+    def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
+        # What couples the responses is at its best at every point, so that its own derivative
+        # is zero and the gradient is that at a fixed coupling.
+        self.place(x)
+        pieces = zip(self.parts, np.split(x, self.ends), strict=True)
+        values, gradients = zip(*(part.evaluate(piece) for part, piece in pieces), strict=True)
+        return sum(values), np.concatenate(gradients)
+
+
+def _joint_value(
+    objectives: Sequence[Objective], states: Sequence[State], coupling: Coupling
+) -> float:
+    pairs = zip(objectives, states, strict=True)
+    return coupling.constant + sum(objective.value(state) for objective, state in pairs)
+
+
+def _ascend(variables: _Joint, first: float, n_most: int, tol: float) -> list[float]:
+    """One run of L-BFGS; moves the variables' states and returns the objective's values."""
+    start = -variables(variables.start)[0]
     values: list[float] = []
 
     def record(intermediate_result: OptimizeResult) -> None:
@@ -204,27 +251,16 @@ def _ascend(variables: _Variables, n_most: int, tol: float) -> list[float]:
 
     found = minimize(
         variables,
-        x,
+        variables.start,
         jac=True,
         method="L-BFGS-B",
         callback=record,
         options={"maxiter": n_most, "maxcor": N_MEMORY, "ftol": 0.0, "gtol": 0.0, "maxfun": 10**9},
     )
     variables(found.x)  # the last point tried need not be the one returned
-    state = variables.state
-    state.beta, state.level_mean, _ = variables.unpack(found.x)
-    state.eta = variables.eta(state.beta, state.level_mean)
-    state.noise = variables.noise(state.eta)
+    for part in variables.parts:
+        part.state.__dict__.update(vars(part.trial))
     return values
-
-
-def _refresh_levels(objective: Objective, state: State) -> None:
-    """The levels' posterior and law at the present paths."""
-    score = objective.family.score(objective.y, state.eta, objective.weights)
-    curvature = objective.family.curvature(objective.y, state.eta, objective.weights)
-    before = score.copy()
-    update_levels(objective, state, score, curvature)
-    state.eta += (before - score) / curvature
 
 
 def _zero_small_paths(objective: Objective, state: State) -> None:
@@ -241,36 +277,57 @@ class LBFGSSolver:
 
     def solve(
         self,
-        objective: Objective,
-        state: State,
+        objectives: Objective | Sequence[Objective],
+        states: State | Sequence[State],
         *,
         max_iter: int,
         tol: float,
         progress: Progress | None = None,
+        coupling: Coupling | None = None,
     ) -> SolverResult:
         """Ascend in rounds until no coefficient is pulled by more than `tol`."""
-        state = state.copy()
-        _refresh_levels(objective, state)
+        problems, coupling = as_tuple(objectives), coupling or Alone()
+        found = [state.copy() for state in as_tuple(states)]
+        self._refresh_levels(problems, found, coupling)
         history: list[float] = []
         optimality, reason = np.inf, StopReason.MAX_ITER
         while len(history) < max_iter:
-            variables = _Variables(objective, state)
-            before = objective.value(state)
-            values = _ascend(variables, min(ROUND, max_iter - len(history)), tol)
+            variables = _Joint(problems, found, coupling)
+            before = _joint_value(problems, found, coupling)
+            n_most = min(ROUND, max_iter - len(history))
+            values = _ascend(variables, before, n_most, tol)
             optimality = variables.optimality
-            _zero_small_paths(objective, state)
-            _refresh_levels(objective, state)
+            self._zero_small_paths(problems, found, coupling)
+            self._refresh_levels(problems, found, coupling)
             history += values or [before]
-            history[-1] = objective.value(state)
+            history[-1] = _joint_value(problems, found, coupling)
             if progress is not None:
-                progress(len(history), history[-1], int(variables.alive.sum()))
+                progress(len(history), history[-1], variables.n_alive)
             settled = len(values) <= 1 and optimality <= tol
             if settled or history[-1] - before <= 1e-12 * abs(before):
                 reason = StopReason.CONVERGED if optimality <= tol else StopReason.STALLED
                 break
         if optimality <= tol:
             reason = StopReason.CONVERGED  # the last round may have ended at max_iter as well
-        _zero_small_paths(objective, state)
+        self._zero_small_paths(problems, found, coupling)
         if history:
-            history[-1] = objective.value(state)
-        return SolverResult(state, np.array(history), float(optimality), reason)
+            history[-1] = _joint_value(problems, found, coupling)
+        return SolverResult(tuple(found), np.array(history), float(optimality), reason)
+
+    def _zero_small_paths(
+        self, problems: Sequence[Objective], states: Sequence[State], coupling: Coupling
+    ) -> None:
+        for problem, state in zip(problems, states, strict=True):
+            _zero_small_paths(problem, state)
+        coupling.settle(states)
+
+    def _refresh_levels(
+        self, problems: Sequence[Objective], states: list[State], coupling: Coupling
+    ) -> None:
+        """The levels' posterior and law at the present paths."""
+        coupling.settle(states)
+        for k, (problem, state) in enumerate(zip(problems, states, strict=True)):
+            work = RowWork(problem, state)
+            work.set_levels()
+            states[k] = work.state
+        coupling.settle(states)

@@ -20,15 +20,19 @@ def update_levels(
     curvature: FloatArray,
     *,
     learn_law: bool = True,
+    damping: float = 1.0,
 ) -> float:
     """Set every level's posterior given the rest; `score` is kept in step.
 
     The law of the deviations (variance, autocorrelation) is set to the one of highest evidence,
     which is where EM would end. Returns the largest scaled gradient met, in the units of
     `SolverResult.optimality`. `state.eta` is not touched.
+
+    A level that has no law to learn is a point where the family is not quadratic: a mode, as
+    the paths are.
     """
     worst = 0.0
-    for j, h, b in _each_level(problem, state, score, curvature):
+    for j, h, b in _each_level(problem, state, score, curvature, damping):
         variance, rho = state.level_law[j]
         if learn_law and h.size > 1 and not problem.levels.static[j] and h.any():
             scale = float(problem.levels.scale[j])
@@ -37,16 +41,23 @@ def update_levels(
         out = np.empty((3, h.size))
         _, logdet = posterior_inplace(h, b, (np.inf, variance, rho), out)
         state.level_divergence[j] = kl_divergence(h, b, out, logdet)
+        if not problem.family.quadratic and (h.size == 1 or problem.levels.static[j]):
+            out[1], state.level_divergence[j] = 0.0, 0.0
         worst = max(worst, _set_level(state, j, out, h))
     return worst
 
 
 def average_levels(
-    problem: Problem, state: State, score: FloatArray, curvature: FloatArray
+    problem: Problem,
+    state: State,
+    score: FloatArray,
+    curvature: FloatArray,
+    *,
+    damping: float = 1.0,
 ) -> float:
     """As `update_levels`, but averaged over the laws of `level_components` instead of choosing."""
     worst = 0.0
-    for j, h, b in _each_level(problem, state, score, curvature):
+    for j, h, b in _each_level(problem, state, score, curvature, damping):
         levels = problem.levels
         out, state.level_divergence[j], law = level_posterior(
             float(levels.scale[j]), bool(levels.static[j]), h, b
@@ -86,13 +97,32 @@ def level_information(
 
 
 def _each_level(
-    problem: Problem, state: State, score: FloatArray, curvature: FloatArray
+    problem: Problem, state: State, score: FloatArray, curvature: FloatArray, damping: float
 ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
     """Every level with its h and b; the score follows what is done to the level in between."""
     for j, column in enumerate(problem.levels.columns):
         before = state.level_mean[j].copy()
-        yield j, *level_information(problem, state, j, score, curvature)
+        h, b = level_information(problem, state, j, score, curvature)
+        if damping < 1.0:
+            h, b = _damped(state, j, h, b, damping)
+        state.level_h[j], state.level_b[j] = h, b
+        yield j, h, b
         score -= curvature * column * problem.design.spread(state.level_mean[j] - before)
+
+
+def _damped(
+    state: State, j: int, h: FloatArray, b: FloatArray, damping: float
+) -> tuple[FloatArray, FloatArray]:
+    """A step part of the way: between the old h and b and the new ones.
+
+    That is the direction in which the objective rises. A level not visited before has no old
+    ones; more curvature keeps it close to where it is.
+    """
+    old_h, old_b = state.level_h[j], state.level_b[j]
+    if not old_h.any():
+        more = (1.0 / damping - 1.0) * h
+        return h + more, b + more * state.level_mean[j]
+    return old_h + damping * (h - old_h), old_b + damping * (b - old_b)
 
 
 def _set_level(state: State, j: int, out: FloatArray, h: FloatArray) -> float:

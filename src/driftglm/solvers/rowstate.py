@@ -2,49 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, IntArray
 from driftglm.objective import Problem, State
 from driftglm.solvers.kernels import Columns, RowState
 from driftglm.solvers.levels import update_levels
+
+LEAST_DAMPING = 1e-6
+N_LEVEL_STEPS = 5
+ROUNDING = 1e-13
+"""A value that falls by less than this times its size has not fallen."""
 
 
 @dataclass
 class RowWork:
     """Score and curvature at a state's eta, in the layout the kernels want.
 
-    Kernels change the score; `settle` carries that over to eta and starts afresh.
+    A pass is `begin`, kernels, `settle`. Kernels change the score; `settle` brings eta in step.
+    `damping` is the share of a full step a pass takes where the family's model is not a bound.
     """
 
     problem: Problem
     state: State
+    damping: float = 1.0
     score: FloatArray = field(init=False)
     curvature: FloatArray = field(init=False)
     squares: FloatArray = field(init=False)
     columns: Columns = field(init=False)
     _start: FloatArray = field(init=False)
+    _moments: FloatArray = field(init=False)
+    _before: tuple[FloatArray, FloatArray] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._refresh(first=True)
+        design = self.problem.design
+        shape = (design.n_features, design.n_timesteps)
+        self.squares, sums = np.zeros(shape), np.zeros(shape)
+        self.columns = (design.values, design.rows, design.segments, design.center, sums)
+        self.restart(self.state)
 
-    def _refresh(self, *, first: bool = False) -> None:
-        """Score at the present eta; the curvature of a quadratic family is constant."""
-        problem, eta = self.problem, self.state.eta
-        self.score = problem.family.score(problem.y, eta, problem.weights)
+    @property
+    def _quadratic(self) -> bool:
+        return self.problem.family.quadratic
+
+    def restart(self, state: State) -> None:
+        """Go on from another state."""
+        self.state = state
+        every = np.arange(self.problem.design.n_features)
+        if not self._quadratic:
+            self._moments = np.zeros((2, self.problem.design.n_rows))
+            beta, variance = state.beta, self._variance()
+            self.problem.design.add_moments_inplace(every, beta, variance, self._moments)
+            self._set_eta()
+        self._refresh()
+        self._weigh(every)
+
+    def _variance(self) -> FloatArray:
+        """Variances of the paths; a mode has none."""
+        return np.zeros_like(self.state.beta)
+
+    def _refresh(self) -> None:
+        """Score and curvature at the present eta."""
+        self.score = self.problem.score(self.state)
         self._start = self.score.copy()
-        if first or not problem.family.quadratic:
-            design = problem.design
-            self.curvature = problem.family.curvature(problem.y, eta, problem.weights)
-            self.squares = design.squares(self.curvature)
-            sums = design.sums(self.curvature)
-            self.columns = (design.values, design.rows, design.segments, design.center, sums)
+        self.curvature = self.problem.curvature(self.state)
+
+    def _weigh(self, order: IntArray) -> None:
+        self.problem.design.weigh_inplace(self.curvature, order, self.squares, self.columns[4])
+
+    def _set_eta(self) -> None:
+        """eta and its variance from what paths and levels contribute."""
+        state, problem = self.state, self.problem
+        state.eta = self._moments[0] + problem.offset
+        for column, path in zip(problem.levels.columns, state.level_mean, strict=True):
+            state.eta += column * problem.design.spread(path)
+        levels = problem.level_row_variance(state)
+        state.eta_variance = np.maximum(self._moments[1], 0.0) + levels
+
+    def begin(self, order: IntArray) -> None:
+        """Make ready to visit the features in `order`."""
+        self._refresh()
+        if not self._quadratic:
+            self._weigh(order)
+            self._before = self.state.beta.copy(), self._variance().copy()
 
     def update_levels(self) -> float:
         """Levels given the rest; returns the largest scaled gradient met."""
-        return update_levels(self.problem, self.state, self.score, self.curvature)
+        return update_levels(
+            self.problem, self.state, self.score, self.curvature, damping=self.damping
+        )
+
+    def set_levels(self) -> float:
+        """A step for the levels alone, or several until they are close to their best."""
+        nothing = np.empty(0, dtype=np.int64)
+
+        def step() -> float:
+            self.begin(nothing)
+            worst = self.update_levels()
+            self.settle(nothing)
+            return worst
+
+        def value(state: State) -> float:
+            # Before their first step levels have no posterior whose divergence could count.
+            return self.problem.common_value(state) + first * float(state.level_divergence.sum())
+
+        worst = np.inf
+        for _ in range(1 if self._quadratic else N_LEVEL_STEPS):
+            first = not self.state.level_h.any()
+            worst = self.guarded(step, value)
+        return worst
 
     def for_kernels(self) -> RowState:
         """The arrays a kernel changes; pass what it leaves to `absorb`."""
@@ -57,9 +126,38 @@ class RowWork:
 
     def absorb(self, rows: RowState) -> None:
         """Put the offsets a kernel kept aside into the score."""
-        self.score -= self.curvature * self.problem.design.spread(rows[2][0])
+        if self._quadratic:  # else the score starts afresh from eta
+            self.score -= self.curvature * self.problem.design.spread(rows[2][0])
 
-    def settle(self) -> None:
-        """Bring eta in step with the score."""
-        self.state.eta += (self._start - self.score) / self.curvature
-        self._refresh()
+    def settle(self, order: IntArray) -> None:
+        """Bring eta in step with levels and with the paths in `order`, and the noise with eta."""
+        if self._quadratic:
+            self.state.eta += (self._start - self.score) / self.curvature
+            return
+        beta, variance = self.state.beta - self._before[0], self._variance() - self._before[1]
+        self.problem.design.add_moments_inplace(order, beta, variance, self._moments)
+        self._set_eta()
+
+    def guarded(self, step: Callable[[], float], value: Callable[[State], float]) -> float:
+        """Take a step; where it lowers `value`, take it back and take a smaller one.
+
+        A family whose model is a bound cannot fall and is not asked. Returns what the step
+        returned, or infinity if no step, however small, helps.
+        """
+        if self.problem.family.bounded:
+            return step()
+        backup = self.state.copy()
+        before = value(backup)
+        tried_once = False
+        while self.damping > LEAST_DAMPING:
+            result = step()
+            after = value(self.state)
+            if after >= before - ROUNDING * abs(before):
+                if not tried_once:
+                    self.damping = min(1.0, 2.0 * self.damping)
+                return result
+            tried_once = True
+            self.damping *= 0.5
+            self.restart(backup.copy())
+        self.damping = 1.0
+        return np.inf

@@ -1,0 +1,83 @@
+"""Several responses fitted to one design: what ties them together.
+
+Responses (the classes of a softmax, the words of a text) are Poisson regressions of their own once
+every row has a free log-rate mu_n in their common offset. Given mu they do not interact; given
+them mu has a closed form, and at that value the Poisson objective is the multinomial one up to a
+constant:
+
+    max over mu of  sum_nk [y_nk (eta_nk + mu_n) - exp(eta_nk + mu_n)]
+        = sum_nk y_nk log softmax(eta_n)_k + sum_n N_n (log N_n - 1),   N_n = sum_k y_nk.
+
+So raising each response's objective in turn and refreshing mu raises the multinomial objective.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import xlogy
+
+from driftglm._typing import FloatArray
+from driftglm.objective import State
+
+
+class Coupling(Protocol):
+    """What happens between passes over the responses."""
+
+    @property
+    def constant(self) -> float:
+        """Added to the sum of the responses' objectives."""
+        ...
+
+    def settle(self, states: Sequence[State]) -> None:
+        """Bring the common part of every response in step; the joint objective must not fall."""
+        ...
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A single response: nothing to do."""
+
+    constant: float = 0.0
+
+    def settle(self, states: Sequence[State]) -> None:
+        """Nothing."""
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Rows share a log-rate so that expected counts add up to the counts seen.
+
+    Parameters
+    ----------
+    offsets
+        The responses' offsets (n_rows,), changed in place.
+    totals, weights
+        (n_rows,) N_n and the rows' weights.
+    """
+
+    offsets: tuple[FloatArray, ...]
+    totals: FloatArray
+    weights: FloatArray
+
+    @property
+    def constant(self) -> float:
+        """Turns the sum of Poisson objectives into log softmax."""
+        return float(np.sum(self.weights * (self.totals - xlogy(self.totals, self.totals))))
+
+    def settle(self, states: Sequence[State]) -> None:
+        """mu_n = log N_n - log sum_k E[exp(eta_nk)]."""
+        top = np.full(self.totals.size, -np.inf)
+        for state in states:
+            np.maximum(top, state.eta + 0.5 * state.eta_variance, out=top)
+        total = np.zeros_like(top)
+        for state in states:
+            total += np.exp(state.eta + 0.5 * state.eta_variance - top)
+        change = np.log(self.totals) - top - np.log(total)
+        for state in states:
+            state.eta += change
+        for offset in self.offsets:
+            np.add(offset, change, out=offset)
