@@ -47,6 +47,7 @@ bench: $(BENCH_READY)
 	$(BENCH)/bin/python benchmarks/simulated_worlds.py
 	$(BENCH)/bin/python benchmarks/learned_scale.py
 	$(BENCH)/bin/python benchmarks/paper_scale.py
+	$(BENCH)/bin/python benchmarks/mda10k.py
 
 clean:
 	rm -rf $(VENV) $(BENCH) .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

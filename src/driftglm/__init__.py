@@ -7,7 +7,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftglm import priors, simulate
+    from driftglm import baselines, evaluation, priors, simulate
     from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 
 __version__ = _version("driftglm")
@@ -18,13 +18,15 @@ _HOMES = {
     "DriftPoissonRegressor": "driftglm.estimators",
     "DriftRegressor": "driftglm.estimators",
 }
-_SUBMODULES = {"priors", "simulate"}
+_SUBMODULES = {"baselines", "evaluation", "priors", "simulate"}
 
 __all__ = [
     "DriftClassifier",
     "DriftPoissonRegressor",
     "DriftRegressor",
     "__version__",
+    "baselines",
+    "evaluation",
     "priors",
     "simulate",
 ]

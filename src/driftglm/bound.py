@@ -1,10 +1,11 @@
 """The evidence lower bound of a fit with the learned prior: what its solver must raise.
 
-    ELBO = E[log p(y | eta)] + sum_g sum_k n_gk log pi_gk - sum_i sum_k phi_ik (log phi_ik + KL_ik)
-           - levels' divergence + log p(noise)
+    ELBO = E[log p(y | eta)] + sum_g sum_k (n_gk + a_gk) log pi_gk
+           - sum_i sum_k phi_ik (log phi_ik + KL_ik) - levels' divergence + log p(noise)
 
-n_gk is the expected number of features of group g in component k. Every term belongs to the
-present posterior, whatever visit set it: no log-normaliser of an earlier visit is reused.
+n_gk is the expected number of features of group g in component k, a_gk what the prior of the
+weights adds to it. Every term belongs to the present posterior, whatever visit set it: no
+log-normaliser of an earlier visit is reused.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Posterior(State):
     curvature, pull
         (n_features, n_timesteps) h and b of the visit that set a path's posterior, in the path's
         internal unit: with the components they give back the whole posterior, forecasts included.
-    log_pi
-        (n_groups, K) log weights.
+    log_pi, prior_counts
+        (n_groups, K) log weights, and what their prior adds to the number of features.
     components, kept
         The laws phi and pi refer to, fewer as negligible ones are dropped, and their positions
         in the prior's full grid.
@@ -50,6 +51,7 @@ class Posterior(State):
     curvature: FloatArray
     pull: FloatArray
     log_pi: FloatArray
+    prior_counts: FloatArray
     components: Components
     kept: IntArray
 
@@ -110,6 +112,7 @@ class Bound(Problem):
             curvature=np.zeros(shape),
             pull=np.zeros(shape),
             log_pi=log_pi,
+            prior_counts=self._prior_counts(components, pi),
             components=components,
             kept=np.arange(components.count),
         )
@@ -126,6 +129,14 @@ class Bound(Problem):
                 )
             pi[1, ~constant] = 0.0
         return np.asarray(pi / pi.sum(axis=1, keepdims=True))
+
+    def _prior_counts(self, components: Components, pi: FloatArray) -> FloatArray:
+        """(n_groups, K): the prior's features, spread over the laws that are not zero."""
+        if self.prior.weights is not None:
+            return np.zeros_like(pi)
+        nonzero = np.where(components.is_zero, 0.0, pi)
+        total = nonzero.sum(axis=1, keepdims=True)
+        return np.asarray(self.prior.prior_count * nonzero / np.where(total > 0, total, 1.0))
 
     def warm_posterior(self, beta: FloatArray, noise: float) -> Posterior:
         """A posterior to go on from: means and noise of an earlier fit.
@@ -158,7 +169,7 @@ class Bound(Problem):
 
     def value(self, posterior: Posterior) -> float:
         """The ELBO, exactly."""
-        counts = self.counts(posterior)
+        counts = self.counts(posterior) + posterior.prior_counts
         used = counts > 0
         weights = float((counts[used] * posterior.log_pi[used]).sum())
         return self.common_value(posterior) + weights - float(posterior.divergence.sum())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm.exceptions import DataError
 from driftglm.priors.chain import ALPHA_BOUND
 
 
@@ -23,7 +25,9 @@ class Panel:
     coef_path, intercept_path
         The truth, (T + 1, p) and (T + 1,).
     noise_variance
-        Variance of y about its mean.
+        Variance of y about its mean (Gaussian panels).
+    mean, mean_next
+        E[y] of every row: the mean, the probability of 1, or the rate.
     """
 
     X: FloatArray
@@ -34,6 +38,8 @@ class Panel:
     coef_path: FloatArray
     intercept_path: FloatArray
     noise_variance: float
+    mean: FloatArray
+    mean_next: FloatArray
 
 
 def simulate_panel(  # noqa: PLR0913
@@ -46,14 +52,16 @@ def simulate_panel(  # noqa: PLR0913
     scale: float = 0.25,
     level: float = 1.0,
     noise_variance: float = 0.25,
+    family: Literal["gaussian", "binomial", "poisson"] = "gaussian",
     random_state: int | np.random.Generator = 0,
 ) -> Panel:
-    """Draw a Gaussian panel whose active paths follow stationary chains.
+    """Draw a panel whose active paths follow stationary chains.
 
     Every active feature draws its own alpha from the exponential law of the given `rate` on
     (-C, 0], its own scale (log-normal around `scale`), and a path from the stationary chain of
     that autocorrelation. The intercept is a flat level plus an AR(1) of standard deviation
-    `level` / 2. Columns of X are standard normal.
+    `level` / 2. Columns of X are standard normal. `family` is the law of y given the linear
+    predictor: with `noise_variance` about it, 0 or 1 with it as logit, counts with it as log rate.
 
     Examples
     --------
@@ -72,8 +80,17 @@ def simulate_panel(  # noqa: PLR0913
     intercept_path = level * (1 + 0.5 * _chain(n_all, 0.8, rng))
     time = np.repeat(np.arange(n_all), rows_per_step)
     X = rng.normal(size=(time.size, n_features))
-    mean = np.einsum("ni,ni->n", X, coef_path[time]) + intercept_path[time]
-    y = mean + np.sqrt(noise_variance) * rng.normal(size=time.size)
+    eta = np.einsum("ni,ni->n", X, coef_path[time]) + intercept_path[time]
+    if family == "gaussian":
+        mean, y = eta, eta + np.sqrt(noise_variance) * rng.normal(size=time.size)
+    elif family == "binomial":
+        mean = 1.0 / (1.0 + np.exp(-eta))
+        y = (rng.random(time.size) < mean).astype(np.float64)
+    elif family == "poisson":
+        mean = np.exp(eta)
+        y = rng.poisson(mean).astype(np.float64)
+    else:
+        raise DataError(f"family={family!r}; choose 'gaussian', 'binomial' or 'poisson'.")
     past = time < n_timesteps
     return Panel(
         X=X[past],
@@ -84,6 +101,8 @@ def simulate_panel(  # noqa: PLR0913
         coef_path=coef_path,
         intercept_path=intercept_path,
         noise_variance=noise_variance,
+        mean=mean[past],
+        mean_next=mean[~past],
     )
 
 

@@ -184,6 +184,12 @@ def dense_elbo(bound, data, posterior):
     if bound.noise.given is None:
         nu, s0 = bound.noise.degrees, bound.noise.reference
         prior = -(nu / 2 + 1) * np.log(noise) - nu * s0 / (2 * noise)
+    # The prior of the weights: three nonzero features, spread evenly over the laws of a group.
+    for g, static in enumerate((False, True)[: bound.n_groups]):
+        allowed = ~posterior.components.is_zero
+        if static:
+            allowed &= posterior.components.is_static
+        prior += bound.prior.prior_count * posterior.log_pi[g, allowed].mean()
     return likelihood - ratio + prior, mean_eta
 
 
@@ -238,11 +244,12 @@ def test_every_term_of_the_value_counts(rng):
     other = state.copy()
     other.variance = other.variance.copy()
     other.variance[1, 2] += 0.5
-    square = (data.weights * (data.X[:, 1] - bound.design.mean[1]) ** 2)[data.codes == 2].sum()
+    square = (data.weights * (data.X[:, 1] - bound.design.mean[1, 2]) ** 2)[data.codes == 2].sum()
     assert_allclose(value - bound.value(other), 0.25 * square / state.noise, rtol=1e-9)
     other = state.copy()
     other.log_pi = other.log_pi - 2.0
-    assert_allclose(value - bound.value(other), 2.0 * 3, rtol=1e-6)
+    # Three features, and three more in the prior of each of the two groups.
+    assert_allclose(value - bound.value(other), 2.0 * (3 + 2 * 3), rtol=1e-6)
     other = state.copy()
     other.level_variance = other.level_variance.copy()
     other.level_variance[0, 1] += 0.5
@@ -410,7 +417,7 @@ def test_the_grid_follows_the_data(rng):
 
 def test_a_warm_start_takes_paths_and_noise_and_revives_every_component(rng):
     data = make_data(rng)
-    bound = make_bound(data)
+    bound = make_bound(data, dataclasses.replace(SMALL, prior_count=0.0))
     state = CAVISolver().solve(bound, bound.start_posterior(), max_iter=60, tol=1e-9).state
     assert state.kept.size < bound.components().count, "some components must have been dropped"
     warm = bound.warm_posterior(state.beta, state.noise)

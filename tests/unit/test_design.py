@@ -138,13 +138,43 @@ def test_centering_keeps_sparse_columns_as_they_are(rng):
     design, order = ColumnDesign.from_matrix(X, codes, N_STEPS)
     weights = rng.uniform(0.5, 2, len(X))
     centered = design.centered(weights)
-    assert_allclose(centered.mean, np.average(X[order], axis=0, weights=weights), rtol=1e-13)
+    means = np.average(X[order], axis=0, weights=weights)
+    assert_allclose(centered.mean, np.tile(means[:, None], N_STEPS), rtol=1e-13)
     # Only the column without zeros is shifted; the other values are the very same numbers.
     assert_array_equal(np.flatnonzero(centered.shift), [1])
     for i in (0, 2, 3, 5):
         own = slice(design.segments[i, 0], design.segments[i, -1])
         assert_array_equal(centered.values[own], design.values[own])
     assert not design.mean.any(), "centering returns a new design"
+
+
+def test_a_share_of_each_steps_own_mean_can_be_taken_off(rng):
+    """A step without rows takes the mean of the step before it, or after it at the start."""
+    X, _ = matrix(rng)
+    codes = np.sort(rng.choice([1, 2, 4], len(X)))
+    weights, own = rng.uniform(0.5, 2, len(X)), rng.uniform(size=6)
+    design = ColumnDesign.from_matrix(X, codes, 6)[0]
+    found = design.centered(weights, own)
+    overall = np.average(X, axis=0, weights=weights)
+    expected = {}
+    for t in (1, 2, 4):
+        rows = codes == t
+        step = np.average(X[rows], axis=0, weights=weights[rows])
+        expected[t] = own[t] * step + (1 - own[t]) * overall
+    for t, like in enumerate((1, 1, 2, 2, 4, 4)):
+        assert_allclose(found.mean[:, t], expected[like], rtol=1e-12, atol=1e-14)
+    beta, variance = rng.normal(size=(2, X.shape[1], 6))
+    deviations = X - found.mean.T[codes]
+    assert_allclose(found.eta(beta), (deviations * beta.T[codes]).sum(axis=1), atol=1e-12)
+    spread = (deviations**2 * (variance**2).T[codes]).sum(axis=1)
+    assert_allclose(found.eta_variance(variance**2), spread, rtol=1e-9, atol=1e-12)
+    squares = np.zeros((X.shape[1], 6))
+    np.add.at(squares.T, codes, weights[:, None] * deviations**2)
+    assert_allclose(found.squares(weights), squares, rtol=1e-9, atol=1e-12)
+    score = rng.normal(size=len(X))
+    gradient = np.zeros((X.shape[1], 6))
+    np.add.at(gradient.T, codes, score[:, None] * deviations)
+    assert_allclose(found.gradient(score), gradient, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("mean", [1e4, 3e6, 1e9])

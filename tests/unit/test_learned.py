@@ -265,7 +265,7 @@ def test_a_prediction_interval_adds_up_coefficients_level_and_noise(step, fitted
     interval = fitted.predict_interval(X, time=time, level=0.9)
     assert_allclose(interval.mean(axis=1), fitted.predict(X, time=time), rtol=1e-9, atol=1e-12)
     at = fitted._fit.at(step)
-    centered = X - rows.X.mean(axis=0)
+    centered = X - at.center
     variance = centered**2 @ at.coef_variance + at.level_variance + fitted.noise_variance_
     assert_allclose(np.ptp(interval, axis=1), 2 * norm.ppf(0.95) * np.sqrt(variance), rtol=1e-9)
 
@@ -306,7 +306,7 @@ def test_intervals_cover_what_they_should():
         lower, upper = model.predict_interval(data.X_next).T
         new.append((lower <= data.y_next) & (data.y_next <= upper))
         fit = model._fit
-        truth = data.intercept_path[:-1] + data.coef_path[:-1] @ fit.columns.center
+        truth = data.intercept_path[:-1] + (data.coef_path[:-1] * fit.columns.center).sum(axis=1)
         error = fit.levels.mean[0] + fit.columns.target_center - truth
         level.append(np.abs(error) <= norm.ppf(0.95) * np.sqrt(fit.levels.variance[0]))
     assert 0.80 <= np.mean(coef) <= 0.95
@@ -369,9 +369,11 @@ def test_forecasting_is_fitting_with_empty_steps_at_the_end(prior, rows):
         assert_allclose(ahead.coef, long.coef_path_[N_STEPS - 1 + n], rtol=1e-6, atol=1e-7)
         std = long.coef_std_path_[N_STEPS - 1 + n]
         assert_allclose(np.sqrt(ahead.coef_variance), std, rtol=1e-5, atol=1e-6)
-        # The level's forecast starts from the end of the fit, its path from its last visit.
-        level = long.intercept_path_[N_STEPS - 1 + n]
-        assert_allclose(ahead.intercept, level, rtol=1e-4)
+        # The level's forecast starts from the end of the fit, its path from its last visit; and
+        # it weighs the level at one fixed point against that at the steps' own centers.
+        own = short._fit.levels.averaged_ahead(n, None)
+        assert_allclose(own[0], long._fit.levels.mean[:, N_STEPS - 1 + n], rtol=1e-4)
+        assert_allclose(own[1], long._fit.levels.variance[:, N_STEPS - 1 + n], rtol=1e-3)
 
 
 def test_forecasts_shrink_to_the_static_part_and_grow_uncertain(fitted):
@@ -878,7 +880,7 @@ def test_a_constant_y_is_the_level(value, intercept, rows):
     model = DriftRegressor(fit_intercept=intercept).fit(rows.X, y, time=rows.time)
     assert_finite(model, rows.X)
     if intercept:
-        assert_array_equal(model.coef_path_, 0.0)
+        assert_allclose(model.coef_path_, 0.0, atol=1e-30)
         assert_allclose(model.intercept_path_, value, rtol=1e-9, atol=1e-12)
 
 

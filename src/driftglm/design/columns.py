@@ -43,7 +43,8 @@ class ColumnDesign:
     steps
         (n_timesteps + 1,); rows of step t are steps[t]:steps[t + 1].
     center
-        (n_features,); what is to be taken off every entry of a column, zeros included.
+        (n_features, n_timesteps); what is to be taken off every entry of a column at a step,
+        zeros included.
     shift
         (n_features,); what has been taken off the stored values already.
     """
@@ -74,24 +75,37 @@ class ColumnDesign:
                 X.sum_duplicates()
             csr: Any = (X.indptr, X.indices, X.data.astype(np.float64, copy=False))
             parts = _columns_of_csr(csr, X.shape[1], order, steps)
-        zeros = np.zeros(parts[2].shape[0])
-        return cls(*parts, steps, zeros, zeros), order
+        n_features = parts[2].shape[0]
+        center, shift = np.zeros((n_features, n_timesteps)), np.zeros(n_features)
+        return cls(*parts, steps, center, shift), order
 
-    def centered(self, weights: FloatArray) -> ColumnDesign:
-        """The same design with every column's weighted mean taken off."""
-        means = self.sums(weights).sum(axis=1) / weights.sum()
+    def centered(self, weights: FloatArray, own: FloatArray | None = None) -> ColumnDesign:
+        """The same design with every column's weighted mean taken off.
+
+        `own` (n_timesteps,) is the share a step's own mean has in what is taken off there, the
+        rest being the mean over all steps; none if not given. A step without rows takes that of
+        the step before it, or after it at the start.
+        """
+        sums, counts = self.sums(weights), self.by_step(weights)
+        means = sums.sum(axis=1) / weights.sum()
+        center = np.repeat(means[:, None], self.n_timesteps, axis=1)
+        if own is not None:
+            seen = np.flatnonzero(counts > 0)
+            center[:, seen] += own[seen] * (sums[:, seen] / counts[seen] - means[:, None])
+            before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
+            center = center[:, seen[np.maximum(before, 0)]]
         full = np.flatnonzero(self.segments[:, -1] - self.segments[:, 0] == self.n_rows)
         if not full.size:
-            return dataclasses.replace(self, center=means)
+            return dataclasses.replace(self, center=center)
         values, shift = self.values.copy(), np.zeros_like(means)
         shift[full] = means[full]
         _shift_inplace(values, self.segments, full, shift)
-        return dataclasses.replace(self, values=values, center=means - shift, shift=shift)
+        return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
 
     @property
     def mean(self) -> FloatArray:
-        """What is taken off every column in all, in the units of X; 0 if not centred."""
-        return self.center + self.shift
+        """(n_features, n_timesteps): what is taken off in all, in the units of X."""
+        return self.center + self.shift[:, None]
 
     @property
     def n_rows(self) -> int:
@@ -111,14 +125,14 @@ class ColumnDesign:
     def eta(self, beta: FloatArray) -> FloatArray:
         """Linear predictor of every row, for paths (n_features, n_timesteps)."""
         eta = _eta(self.values, self.rows, self.segments, beta, self.n_rows)
-        return eta - self.spread(np.einsum("i,it->t", self.center, beta))
+        return eta - self.spread(np.einsum("it,it->t", self.center, beta))
 
     def eta_variance(self, variance: FloatArray) -> FloatArray:
         """Sum of (x - center)^2 * variance of every row, for independent coefficients."""
         moments = np.zeros((2, self.n_rows))
         features = np.arange(self.n_features)
         self.add_moments_inplace(features, np.zeros_like(variance), variance, moments)
-        return np.maximum(moments[1], 0.0)
+        return np.asarray(np.maximum(moments[1], 0.0))
 
     def add_moments_inplace(
         self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
@@ -126,7 +140,7 @@ class ColumnDesign:
         """Add to (2, n_rows) means and variances of eta what some features contribute."""
         entries = (self.values, self.rows, self.segments)
         _add_moments(entries, features, self.center, (beta, variance), moments)
-        center = self.center[features, None]
+        center = self.center[features]
         moments[0] -= self.spread((center * beta[features]).sum(axis=0))
         moments[1] += self.spread((center**2 * variance[features]).sum(axis=0))
 
@@ -136,7 +150,7 @@ class ColumnDesign:
         """`squares` and `sums` of some features, put into their rows of both arrays."""
         entries = (self.values, self.rows, self.segments)
         _weigh(entries, features, curvature, squares, sums)
-        center, raw = self.center[features, None], squares[features]
+        center, raw = self.center[features], squares[features]
         if not center.any():
             return
         twice = 2.0 * center * sums[features]
@@ -147,7 +161,7 @@ class ColumnDesign:
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""
         raw = _gradient(self.values, self.rows, self.segments, score)
-        return raw - self.center[:, None] * self.by_step(score)
+        return raw - self.center * self.by_step(score)
 
     def squares(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x^2 per feature and step: the diagonal of X'WX."""
@@ -160,7 +174,7 @@ class ColumnDesign:
         """What columns are measured in: |c| for columns of zeros and c, else the deviation."""
         total = weights.sum()
         mean = self.sums(weights).sum(axis=1) / total
-        square = dataclasses.replace(self, center=np.zeros_like(mean)).squares(weights)
+        square = dataclasses.replace(self, center=np.zeros_like(self.center)).squares(weights)
         square = square.sum(axis=1) / total
         deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
         single = _single_value(self.values, self.segments)
@@ -350,11 +364,11 @@ def _add_moments(
     values, rows, segments = entries
     beta, variance = change
     for i in features:
-        twice = 2.0 * center[i]
         for t in range(segments.shape[1] - 1):
             b, v = beta[i, t], variance[i, t]
             if b == 0.0 and v == 0.0:
                 continue
+            twice = 2.0 * center[i, t]
             for k in range(segments[i, t], segments[i, t + 1]):
                 x = values[k]
                 moments[0, rows[k]] += x * b

@@ -249,7 +249,10 @@ class DriftEstimator(BaseEstimator):
             raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
         prior = PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
         responses = self._responses(rows)
-        design, order = rows.design()
+        if isinstance(prior, Learned) and rows.intercept:
+            own = np.mean([each.own_means() for each in responses], axis=0)
+            responses = [dataclasses.replace(each, own=own) for each in responses]
+        design, order = responses[0].design()
         self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
         problems = [self._data(each, design, order) for each in responses]
         coupling = self._coupling(problems)
@@ -426,7 +429,8 @@ class DriftEstimator(BaseEstimator):
 
     def _set_coef(self, coef: list[FloatArray], intercept: list[float]) -> None:
         """The coefficients `predict(X)` uses, in the shape the estimator promises."""
-        self.coef_, self.intercept_ = coef[0], intercept[0]
+        self.coef_: FloatArray = coef[0]
+        self.intercept_: Any = intercept[0]
 
     def _validated_extrapolation(self, rows: Rows) -> Extrapolate:
         """Hold or forecast, by the loss one step ahead on the last training steps."""
@@ -505,10 +509,10 @@ class DriftEstimator(BaseEstimator):
         for rows, steps in self._by_step(time, X.shape[0]):
             part = X if time is None else X[rows]
             squares = part.multiply(part) if hasattr(part, "multiply") else part * part
-            for k, (fit, step) in enumerate(zip(self._fits, steps, strict=True)):
+            for k, step in enumerate(steps):
                 mean[rows, k] = np.asarray(part @ step.coef).ravel() + step.intercept
                 # sum_i (x_i - c_i)^2 var_i without forming x - c
-                center, v = fit.columns.center, step.coef_variance
+                center, v = step.center, step.coef_variance
                 spread = squares @ v - 2 * (part @ (center * v)) + center**2 @ v
                 variance[rows, k] = np.maximum(np.asarray(spread).ravel(), 0) + step.level_variance
         return mean, variance
@@ -584,8 +588,8 @@ def _stack(parts: list[FloatArray], axis: int = 1) -> FloatArray:
 
 
 def _columns(rows: Rows, design: ColumnDesign) -> Columns:
-    center = np.zeros(rows.always_in.size)
-    center[~rows.always_in], center[rows.always_in] = design.mean, rows.always_in_means
+    center = np.zeros((rows.n_timesteps, rows.always_in.size))
+    center[:, ~rows.always_in], center[:, rows.always_in] = design.mean.T, rows.always_in_means
     return Columns(rows.always_in, center, rows.intercept, rows.center)
 
 

@@ -176,7 +176,8 @@ max_iter, tol, verbose, random_state, n_jobs
         return float(np.sum(rows.weights * (log_total - chosen)))
 
     def _set_coef(self, coef: list[FloatArray], intercept: list[float]) -> None:
-        self.coef_, self.intercept_ = np.array(coef), np.array(intercept)
+        self.coef_: FloatArray = np.array(coef)
+        self.intercept_: Any = np.array(intercept)
 
     def _join_summaries(self, tables: list[pd.DataFrame]) -> pd.DataFrame:
         if self._binary:
@@ -222,11 +223,11 @@ max_iter, tol, verbose, random_state, n_jobs
         out = np.empty_like(mean)
         for rows, draws in self._draws(mean, variance):
             out[rows] = draws.mean(axis=0)
-        return out / out.sum(axis=1, keepdims=True)
+        return np.asarray(out / out.sum(axis=1, keepdims=True))
 
     def predict_log_proba(self, X: Any, *, time: Any = None) -> FloatArray:
         """Logarithm of `predict_proba`."""
-        return np.log(self.predict_proba(X, time=time))
+        return np.asarray(np.log(self.predict_proba(X, time=time)))
 
     def predict(self, X: Any, *, time: Any = None) -> np.ndarray:
         """The most probable class of every row."""

@@ -6,6 +6,7 @@ answer the same questions, in the user's units and column order.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
 
@@ -17,14 +18,14 @@ from driftglm.bound import Bound, Posterior
 from driftglm.objective import Objective, Problem, State
 from driftglm.priors.gaussian_path import posterior_inplace
 from driftglm.priors.mixture import Components, Tables, average_inplace, log_evidences_inplace
-from driftglm.solvers.levels import level_information, level_posterior
+from driftglm.solvers.levels import level_forecast, level_information, level_posterior
 
 
 @dataclass(frozen=True)
 class Step:
     """Coefficients of one step: means and variances.
 
-    The intercept's variance is that of the level at the columns' centers, where it is
+    The intercept's variance is that of the level at the columns' `center`, where it is
     uncorrelated with the coefficients.
     """
 
@@ -32,6 +33,7 @@ class Step:
     intercept: float
     coef_variance: FloatArray
     level_variance: float
+    center: FloatArray
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Columns:
     always_in
         Mask over all columns: these are levels, the others paths.
     center
-        (n_features,) what was taken off every column, 0 without an intercept.
+        (T, n_features) what was taken off every column, 0 without an intercept. A step after
+        the last has the center of the last.
     has_intercept
         Whether the first level is the intercept.
     target_center
@@ -68,7 +71,7 @@ class Columns:
 
     def intercept(self, level: FloatArray, coef: FloatArray) -> FloatArray:
         """Intercept at x = 0 from the level at the centers; shapes (T,) and (T, p)."""
-        return np.asarray(self.target_center + level - np.einsum("...i,i->...", coef, self.center))
+        return np.asarray(self.target_center + level - np.einsum("ti,ti->t", coef, self.center))
 
 
 @dataclass(frozen=True)
@@ -102,18 +105,40 @@ class LevelFit:
             levels.static,
         )
 
-    def ahead(self, n_steps: int, *, averaged: bool) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance `n_steps` after the last: empty steps appended to the posterior."""
+    def ahead(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance `n_steps` after the last, under the law found for each level."""
         means, variances = np.zeros(self.scale.size), np.zeros(self.scale.size)
         empty = np.zeros(n_steps)
         for j in range(self.scale.size):
+            path = np.empty((3, self.h.shape[1] + n_steps))
             h, b = np.concatenate([self.h[j], empty]), np.concatenate([self.b[j], empty])
-            if averaged:
-                path = level_posterior(self.scale[j], bool(self.static[j]), h, b)[0]
-            else:
-                path = np.empty((3, h.size))
-                posterior_inplace(h, b, (np.inf, *self.law[j]), path)
+            posterior_inplace(h, b, (np.inf, *self.law[j]), path)
             means[j], variances[j] = path[0, -1], path[1, -1]
+        return means, variances
+
+    def averaged_ahead(
+        self, n_steps: int, moved: tuple[FloatArray, FloatArray] | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """The same, averaged over the laws a level may have.
+
+        `moved` is what must be added to the first level, the intercept, to have it at the last
+        step's center throughout: mean and variance, (T,) each. What goes on as it was may be the
+        level at each step's own center or the level at one fixed point; both are forecast, and
+        count by their evidence.
+        """
+        means, variances = np.zeros(self.scale.size), np.zeros(self.scale.size)
+        for j in range(self.scale.size):
+            h, b = self.h[j], self.b[j]
+            series = [(h, b)]
+            if j == 0 and moved is not None and moved[0].any():
+                less = 1.0 / (1.0 + h * moved[1])
+                series.append((h * less, (b + h * moved[0]) * less))
+            law = float(self.scale[j]), bool(self.static[j])
+            found = np.array([level_forecast(*law, *each, n_steps) for each in series])
+            weight = np.exp(found[:, 2] - found[:, 2].max())
+            weight /= weight.sum()
+            means[j] = weight @ found[:, 0]
+            variances[j] = weight @ (found[:, 1] + (found[:, 0] - means[j]) ** 2)
         return means, variances
 
 
@@ -151,13 +176,13 @@ class Fit:
         return self._step(
             (self.beta[:, code], self._path_variance()[:, code]),
             (levels.mean[:, code], levels.variance[:, code]),
+            self.columns.center[code],
         )
 
     def ahead(self, n_steps: int) -> Step:
         """Forecast `n_steps` after the last training step."""
-        averaged = isinstance(self, PosteriorFit)
         return self._step(
-            self._forecast_paths(n_steps), self.levels.ahead(n_steps, averaged=averaged)
+            self._forecast_paths(n_steps), self._forecast_levels(n_steps), self.columns.center[-1]
         )
 
     def held(self, n_steps: int) -> Step:
@@ -169,25 +194,28 @@ class Fit:
         last, ahead = self.at(self.n_timesteps - 1), self.ahead(n_steps)
         if not isinstance(self, PosteriorFit):
             return last
-        center = self.columns.center
-        levels = (step.intercept + float(step.coef @ center) for step in (last, ahead))
+        levels = (step.intercept + float(step.coef @ last.center) for step in (last, ahead))
         gap = next(levels) - next(levels)
         return Step(
             last.coef,
             last.intercept,
             ahead.coef_variance + (ahead.coef - last.coef) ** 2,
             ahead.level_variance + gap**2,
+            last.center,
         )
 
     def _step(
-        self, paths: tuple[FloatArray, FloatArray], levels: tuple[FloatArray, FloatArray]
+        self,
+        paths: tuple[FloatArray, FloatArray],
+        levels: tuple[FloatArray, FloatArray],
+        center: FloatArray,
     ) -> Step:
         coef, variance = (
             self.columns.per_feature(path, level) for path, level in zip(paths, levels, strict=True)
         )
         level, spread = (levels[0][0], levels[1][0]) if self.columns.has_intercept else (0.0, 0.0)
-        intercept = float(self.columns.intercept(np.asarray(level), coef))
-        return Step(coef, intercept, variance, float(spread))
+        intercept = float(self.columns.target_center + level - coef @ center)
+        return Step(coef, intercept, variance, float(spread), center)
 
     @abstractmethod
     def inclusion(self) -> FloatArray:
@@ -207,18 +235,22 @@ class Fit:
     @abstractmethod
     def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]: ...
 
+    @abstractmethod
+    def _forecast_levels(self, n_steps: int) -> tuple[FloatArray, FloatArray]: ...
+
 
 def importance(problem: Problem, state: State, columns: Columns) -> FloatArray:
     """(p,) root mean square of x * beta over the training rows, x as the user gave it."""
     weights, design = problem.weights, problem.design
-    mean, squares = design.mean[:, None], design.squares(weights)
+    mean, squares = design.mean, design.squares(weights)
     counts = design.by_step(weights)
     # x^2 = d^2 + 2 m d + m^2 with d = x - m, summed over the rows of a step
-    deviations = design.sums(weights) - design.center[:, None] * counts
+    deviations = design.sums(weights) - design.center * counts
     squares = squares + (2 * mean * deviations + mean**2 * counts)
     first = int(columns.has_intercept)
     raw = problem.levels.columns.copy()
-    raw[first:] += columns.center[columns.always_in][:, None]
+    for j, center in enumerate(columns.center.T[columns.always_in]):
+        raw[first + j] += design.spread(center)
     level_squares = np.zeros_like(state.level_mean)
     for j, column in enumerate(raw):
         level_squares[j] = design.by_step(weights * column * column)
@@ -272,6 +304,9 @@ class ModeFit(Fit):
         last = self.beta[:, -1]
         return last * np.nan_to_num(self.rho) ** n_steps, np.zeros_like(last)
 
+    def _forecast_levels(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
+        return self.levels.ahead(n_steps)
+
 
 @kernel
 def _last_step(h: FloatArray, b: FloatArray, tables: Tables, phi: FloatArray) -> FloatArray:
@@ -285,6 +320,42 @@ def _last_step(h: FloatArray, b: FloatArray, tables: Tables, phi: FloatArray) ->
         average_inplace(h[i], b[i], tables, phi[i], parts, out, work)
         last[i, 0], last[i, 1] = out[0, n_steps - 1], out[1, n_steps - 1]
     return last
+
+
+@kernel
+def _variances(h: FloatArray, b: FloatArray, tables: Tables, phi: FloatArray) -> FloatArray:
+    """Variance of every step of every path, the components' weights given."""
+    n_paths, n_steps = h.shape
+    evidence, parts = np.empty(phi.shape[1]), np.empty((3, phi.shape[1]))
+    out, work = np.empty((2, n_steps)), np.empty((4, n_steps))
+    variance = np.empty((n_paths, n_steps))
+    for i in range(n_paths):
+        log_evidences_inplace(h[i], b[i], tables, evidence, parts)
+        average_inplace(h[i], b[i], tables, phi[i], parts, out, work)
+        variance[i] = out[1]
+    return variance
+
+
+def _true_information(
+    bound: Bound, state: Posterior, levels: LevelFit
+) -> tuple[LevelFit, FloatArray, FloatArray]:
+    """Levels, and h and b of the paths, with the curvature of the likelihood itself.
+
+    A bound that is easy to climb bends more than the likelihood, so that intervals would come
+    out narrow. The means stay where they are: b moves with h.
+    """
+    weights = bound.family.true_curvature(bound.y, state.eta, state.eta_variance, bound.weights)
+    precision = bound.precision(state)
+    h = precision * bound.design.squares(weights) / bound.unit[:, None] ** 2
+    b = state.pull + (h - state.curvature) * state.beta * bound.unit[:, None]
+    level_h = precision * bound.level_squares(weights)
+    level_b = levels.b + (level_h - levels.h) * levels.mean
+    variance = levels.variance.copy()
+    for j in range(levels.scale.size):
+        law = float(levels.scale[j]), bool(levels.static[j])
+        variance[j] = level_posterior(*law, level_h[j], level_b[j])[0][1]
+    levels = dataclasses.replace(levels, h=level_h, b=level_b, variance=variance)
+    return levels, h, b
 
 
 @dataclass(frozen=True)
@@ -316,19 +387,24 @@ class PosteriorFit(Fit):
     @classmethod
     def of(cls, bound: Bound, state: Posterior, columns: Columns) -> PosteriorFit:
         """Taken from where a solver ended."""
+        levels, h, b, variance = LevelFit.of(bound, state), state.curvature, state.pull, None
+        if not bound.family.quadratic:
+            levels, h, b = _true_information(bound, state, levels)
+            tables = state.components.tables()
+            variance = _variances(h, b, tables, state.phi) / bound.unit[:, None] ** 2
         return cls(
             columns=columns,
-            levels=LevelFit.of(bound, state),
+            levels=levels,
             importance=importance(bound, state, columns),
             beta=state.beta,
-            variance=state.variance,
+            variance=state.variance if variance is None else variance,
             phi=state.phi,
             log_pi=state.log_pi,
             components=state.components,
             kept=state.kept,
             unit=bound.unit,
-            h=state.curvature,
-            b=state.pull,
+            h=h,
+            b=b,
         )
 
     def inclusion(self) -> FloatArray:
@@ -379,3 +455,11 @@ class PosteriorFit(Fit):
         h, b = np.hstack([self.h, empty]), np.hstack([self.b, empty])
         last = _last_step(h, b, tables, self.phi)
         return last[:, 0] / self.unit, last[:, 1] / self.unit**2
+
+    def _forecast_levels(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
+        moved = None
+        if self.columns.has_intercept:
+            gap = self.columns.center[-1] - self.columns.center
+            mean = np.einsum("ti,ti->t", gap, self.coef_path())
+            moved = mean, np.einsum("ti,ti->t", gap**2, self.std_path() ** 2)
+        return self.levels.averaged_ahead(n_steps, moved)

@@ -36,6 +36,9 @@ class Rows:
         The distribution of y.
     exposure
         (n_rows,) the part of eta the user gave: the log of the exposure, or zeros.
+    own
+        (n_timesteps,) the share of a step's own mean in what is taken off a column there, the
+        rest being the mean over all rows; None: 0.
     always_in, static
         Masks over the columns.
     intercept
@@ -52,6 +55,7 @@ class Rows:
     intercept: bool
     family: Family
     exposure: FloatArray
+    own: FloatArray | None = None
 
     def take(self, keep: BoolArray) -> Rows:
         """Some of the rows, on an axis that ends with the last step that has one."""
@@ -121,11 +125,17 @@ class Rows:
 
     @property
     def always_in_means(self) -> FloatArray:
-        """What is taken off each always-in column, so that it does not compete with the level."""
+        """(T, n_always_in): what is taken off, so that columns do not compete with the level."""
         columns = self._always_in_columns()
         if not self.intercept:
-            return np.zeros(columns.shape[1])
-        return np.asarray(np.average(columns, axis=0, weights=self.weights))
+            return np.zeros((self.n_timesteps, columns.shape[1]))
+        design, order = ColumnDesign.from_matrix(columns, self.codes, self.n_timesteps)
+        return design.centered(self._exposed[order], self.own).mean.T
+
+    @property
+    def _exposed(self) -> FloatArray:
+        """Weights for the mean of a column: counts with exposure are rates with weights."""
+        return self.weights * np.exp(self.exposure)
 
     def _always_in_columns(self) -> FloatArray:
         chosen = self.X[:, np.flatnonzero(self.always_in)]
@@ -134,12 +144,40 @@ class Rows:
     def design(self) -> tuple[ColumnDesign, IntArray]:
         """The ordinary columns, centred if there is an intercept, and the order of its rows."""
         design, order = ColumnDesign.from_matrix(self.ordinary, self.codes, self.n_timesteps)
-        return (design.centered(self.weights[order]) if self.intercept else design), order
+        if self.intercept:
+            design = design.centered(self._exposed[order], self.own)
+        return design, order
+
+    def own_means(self) -> FloatArray:
+        """How far each step's level is its own: W / (1 / variance + W).
+
+        `variance` is that of the steps' levels beyond chance (DerSimonian and Laird's estimate)
+        and W what a step's rows say about its level. Where levels move, what a column's mean
+        does from step to step cannot be told from what the level does; a column that competes
+        with the level for it can be given any coefficient.
+        """
+        target, weights = self._working_response(by_step=False)
+        total = np.bincount(self.codes, weights, self.n_timesteps)
+        seen = total > 0
+        mean = np.bincount(self.codes, weights * target, self.n_timesteps)[seen] / total[seen]
+        within = target - self._step_means(target, weights)
+        n_free = float(self.weights.sum()) - int(seen.sum())
+        noise = float(np.sum(weights * within**2)) / n_free if n_free > 0 else np.inf
+        share = np.zeros(self.n_timesteps)
+        if not 0.0 < noise < np.inf or seen.sum() < 2:  # noqa: PLR2004
+            return share
+        precision = total[seen] / noise
+        overall = float(np.sum(precision * mean) / precision.sum())
+        excess = float(np.sum(precision * (mean - overall) ** 2)) - (seen.sum() - 1)
+        spread = float(precision.sum() - np.sum(precision**2) / precision.sum())
+        variance = max(excess / spread, 0.0)
+        share[seen] = variance * precision / (1.0 + variance * precision)
+        return share
 
     def levels(self, order: IntArray) -> Levels:
         """Intercept first, then the always-in columns, rows in the design's order."""
         chosen = self._always_in_columns()
-        columns = (chosen - self.always_in_means).T
+        columns = (chosen - self.always_in_means[self.codes]).T
         # A column of one value leaves rounding errors, which are no feature.
         columns[np.abs(columns).max(axis=1) <= ROUNDING * np.abs(chosen).max(axis=0)] = 0.0
         static = self.static[self.always_in]
@@ -152,11 +190,11 @@ class Rows:
 
     def start_data(self) -> StartData:
         """Rows for a starting fit: steps' means and always-in features taken out of y."""
-        target, weights = self._working_response()
+        target, weights = self._working_response(by_step=True)
         columns = self._always_in_columns()
         if self.intercept:
-            target = self._within_step(target, weights)
-            parts = [self._within_step(z, weights) for z in columns.T]
+            target = target - self._step_means(target, weights)
+            parts = [z - self._step_means(z, weights) for z in columns.T]
             columns = np.column_stack(parts or [columns])
         if columns.shape[1]:
             root = np.sqrt(weights)
@@ -164,12 +202,12 @@ class Rows:
             target = target - columns @ coef
         return StartData(self.ordinary, target, self.codes, weights, self.intercept)
 
-    def _working_response(self) -> tuple[FloatArray, FloatArray]:
-        """A target for least squares and its weights: one scoring step from every step's mean."""
+    def _working_response(self, *, by_step: bool) -> tuple[FloatArray, FloatArray]:
+        """A target for least squares and its weights: a scoring step from the (steps') mean."""
         if self.family.quadratic:
             return self.target, self.weights
         eta = self.offset
-        if self.intercept:
+        if self.intercept and by_step:
             for step in np.unique(self.codes):
                 rows = self.codes == step
                 eta[rows] = self.exposure[rows] + self.family.center(
@@ -179,10 +217,11 @@ class Rows:
         curvature = self.family.curvature(self.y, eta, certain, self.weights)
         return self.family.score(self.y, eta, certain, self.weights) / curvature, curvature
 
-    def _within_step(self, column: FloatArray, weights: FloatArray) -> FloatArray:
+    def _step_means(self, column: FloatArray, weights: FloatArray) -> FloatArray:
+        """The mean of a row's step, for every row."""
         total = np.bincount(self.codes, weights, self.n_timesteps)
         sums = np.bincount(self.codes, weights * column, self.n_timesteps)
-        return np.asarray(column - (sums / np.where(total > 0, total, 1.0))[self.codes])
+        return np.asarray((sums / np.where(total > 0, total, 1.0))[self.codes])
 
 
 def check_columns(X: Any, names: Any, *, intercept: bool) -> None:

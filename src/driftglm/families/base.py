@@ -67,6 +67,15 @@ class Family(Protocol):
         """-2 times the derivative of F with respect to the variance, times the noise variance."""
         ...
 
+    def true_curvature(
+        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
+    ) -> FloatArray:
+        """-E[d^2 log p / d eta^2], times the noise variance: what intervals are taken from.
+
+        The same as `curvature` where F is the expectation itself and no bound of it.
+        """
+        ...
+
     def squares(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
     ) -> float:

@@ -52,6 +52,12 @@ class Gaussian:
         del y, mean, variance
         return weights
 
+    def true_curvature(
+        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
+    ) -> FloatArray:
+        """The same."""
+        return self.curvature(y, mean, variance, weights)
+
     def squares(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
     ) -> float:

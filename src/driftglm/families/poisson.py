@@ -85,6 +85,12 @@ class Poisson:
         del y
         return weights * _rate(mean, variance)
 
+    def true_curvature(
+        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
+    ) -> FloatArray:
+        """The same."""
+        return self.curvature(y, mean, variance, weights)
+
     def squares(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
     ) -> float:

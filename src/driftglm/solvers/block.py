@@ -145,6 +145,19 @@ def search_start(work: _Pass) -> None:
             break
 
 
+def _recentre(works: list[_Pass]) -> None:
+    """Take what all responses of a softmax have in common off their paths.
+
+    It changes no probability, and ridge prefers paths that add up to zero; one response at a
+    time would creep there.
+    """
+    if len(works) > 1 and not works[0].problem.prior.sparse:
+        common = np.mean([work.state.beta for work in works], axis=0)
+        for work in works:
+            work.state.beta -= common
+            work.restart(work.state)
+
+
 def _stands_still(history: list[float], pulls: list[float]) -> bool:
     """Neither the objective nor the largest pull has moved for N_STALLED passes.
 
@@ -186,6 +199,7 @@ class BlockSolver:
         for iteration in range(max_iter):
             n_alive = sum(int(work.alive.size) for work in works)
             optimality = max(work.ascend() for work in works)
+            _recentre(works)
             coupling.settle([work.state for work in works])
             values = sum(work.problem.value(work.state) for work in works)
             history.append(values + coupling.constant)

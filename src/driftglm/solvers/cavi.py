@@ -240,6 +240,7 @@ class _Climb:
 
     def begin(self) -> None:
         """Settle the levels and the order in which to visit features."""
+        self.share_weights()
         self.coupling.settle(self.posteriors)
         for work in self.works:
             if not work.problem.family.quadratic and not work.state.level_h.any():
@@ -250,6 +251,11 @@ class _Climb:
 
     def value(self) -> float:
         return self.coupling.constant + sum(w.problem.value(w.state) for w in self.works)
+
+    def share_weights(self) -> None:
+        """Responses share their weights, whose prior counts once."""
+        for work in self.works[1:]:
+            work.state.prior_counts = np.zeros_like(work.state.prior_counts)
 
     def _record(self) -> None:
         self.history.append(self.value())
@@ -308,13 +314,14 @@ def _learn_boldly(works: list[_Work], n_steps: int) -> None:
         if not evidence.shape[0]:
             continue
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
-        pi = np.exp(log_pi[g, possible])
+        pi, prior = np.exp(log_pi[g, possible]), works[0].state.prior_counts[g, possible]
         for _ in range(n_steps):
             # einsum, not a BLAS product: the sum must not depend on the number of threads.
             total = np.einsum("ik,k->i", likelihood, pi)
-            pi = pi * (likelihood / total[:, None]).mean(axis=0)
+            pi = pi * (likelihood / total[:, None]).sum(axis=0) + prior
+            pi /= pi.sum()
         with np.errstate(divide="ignore"):
-            log_pi[g, possible] = np.log(pi / pi.sum())
+            log_pi[g, possible] = np.log(pi)
     for work in works:
         work.state.log_pi = log_pi
 
@@ -336,6 +343,7 @@ def _order(work: _Work) -> IntArray:
 def _learn_weights(works: list[_Work]) -> None:
     """The EM step for the weights, given the present posteriors."""
     counts = np.sum([work.problem.counts(work.state) for work in works], axis=0)
+    counts = counts + works[0].state.prior_counts
     sizes = counts.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_pi = np.where(sizes > 0, np.log(counts / sizes), works[0].state.log_pi)
@@ -359,5 +367,6 @@ def _drop_components(posteriors: tuple[Posterior, ...]) -> None:
         posterior.components = posterior.components.take(keep)
         posterior.kept = posterior.kept[keep]
         posterior.log_pi = log_pi
+        posterior.prior_counts = np.ascontiguousarray(posterior.prior_counts[:, keep])
         posterior.phi = np.ascontiguousarray(posterior.phi[:, keep])
         posterior.evidence = np.ascontiguousarray(posterior.evidence[:, keep])

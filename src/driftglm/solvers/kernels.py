@@ -33,7 +33,7 @@ def gradient_inplace(columns: Columns, i: int, state: RowState, out: FloatArray)
         for k in range(segments[i, t], segments[i, t + 1]):
             total += values[k] * score[rows[k]]
         rest = steps[1, t] - steps[0, t] * steps[2, t]
-        out[t] = total - steps[0, t] * sums[i, t] - center[i] * rest
+        out[t] = total - steps[0, t] * sums[i, t] - center[i, t] * rest
 
 
 @kernel
@@ -45,7 +45,7 @@ def shift_inplace(columns: Columns, i: int, change: FloatArray, state: RowState)
         delta = change[t]
         if delta == 0.0:
             continue
-        steps[0, t] -= center[i] * delta
+        steps[0, t] -= center[i, t] * delta
         steps[1, t] -= sums[i, t] * delta
         if curvature.shape[0] == 0:
             for k in range(segments[i, t], segments[i, t + 1]):

@@ -10,7 +10,12 @@ from driftglm._typing import FloatArray
 from driftglm.objective import Problem, State
 from driftglm.priors.gaussian_path import best_level_law, kl_divergence, posterior_inplace
 from driftglm.priors.learned import level_components, level_log_weights
-from driftglm.priors.mixture import average_inplace, log_evidences_inplace, weights_inplace
+from driftglm.priors.mixture import (
+    Components,
+    average_inplace,
+    log_evidences_inplace,
+    weights_inplace,
+)
 
 
 def update_levels(
@@ -70,20 +75,41 @@ def average_levels(
 def level_posterior(
     scale: float, static: bool, h: FloatArray, b: FloatArray
 ) -> tuple[FloatArray, float, tuple[float, float]]:
-    """Mean and variance (2, T), divergence from the prior, and (P(moving), E[rho | moving]).
-
-    h and b may be longer than the training steps: empty steps at the end are a forecast.
-    """
+    """Mean and variance (2, T), divergence from the prior, and (P(moving), E[rho | moving])."""
     laws = level_components(scale, h.size, static=static)
+    out, phi, divergence, _ = _averaged(laws, h, b)
+    moving = float(phi[1:].sum())
+    rho = float(phi[1:] @ laws.rho[1:]) / moving if moving > 0 else 1.0
+    return out, divergence, (moving, rho)
+
+
+def level_forecast(
+    scale: float, static: bool, h: FloatArray, b: FloatArray, n_steps: int
+) -> tuple[float, float, float]:
+    """Mean and variance `n_steps` after the last, and the log density of the steps' levels b / h.
+
+    A forecast is empty steps at the end; they change no evidence.
+    """
+    seen = h > 0
+    density = 0.5 * float(np.sum(np.log(h[seen]) - b[seen] ** 2 / h[seen]))
+    empty = np.zeros(n_steps)
+    h, b = np.concatenate([h, empty]), np.concatenate([b, empty])
+    out, _, _, evidence = _averaged(level_components(scale, h.size, static=static), h, b)
+    return float(out[0, -1]), float(out[1, -1]), evidence + density
+
+
+def _averaged(
+    laws: Components, h: FloatArray, b: FloatArray
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Mean and variance (2, T), weights of the laws, divergence from the prior, log evidence."""
     tables, log_pi = laws.tables(), level_log_weights(laws.count)
     evidence, parts, phi = np.empty(laws.count), np.empty((3, laws.count)), np.empty(laws.count)
     log_evidences_inplace(h, b, tables, evidence, parts)
     weights_inplace(evidence, log_pi, phi)
     out = np.empty((2, h.size))
     divergence = average_inplace(h, b, tables, phi, parts, out, np.empty((4, h.size)))
-    moving = float(phi[1:].sum())
-    rho = float(phi[1:] @ laws.rho[1:]) / moving if moving > 0 else 1.0
-    return out, divergence - float(phi @ log_pi), (moving, rho)
+    total = float(np.logaddexp.reduce(evidence + log_pi))
+    return out, phi, divergence - float(phi @ log_pi), total
 
 
 def level_information(

@@ -1,0 +1,192 @@
+"""Words of annual reports against volatility: the five baselines and three priors, rolling.
+
+    python benchmarks/mda10k.py [--jobs 2] [--cache DIR] [--write docs/results/mda10k.md]
+
+3,127 annual reports of 469 companies, filing years 2001-2023: log volatility in the year after
+the filing from which words the report uses, and from log volatility in the year before. The data
+are not part of the project; they are looked for in the folder named by DRIFTGLM_DATA, or in
+../shared/data beside the project, and nothing happens where they are absent.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import time as clock
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+import sklearn
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import driftglm
+from driftglm import DriftRegressor
+from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
+from driftglm.evaluation import RollingOrigin, compare
+
+ROOT = Path(__file__).resolve().parents[1]
+SPLITTER = RollingOrigin(dev=2019, test=[2020, 2021, 2022, 2023])
+PAST = [-1]
+"""The past volatility is the last column, and always in."""
+
+INTRODUCTION = """# Annual reports and volatility
+
+3,127 annual reports of 469 companies, filing years 2001-2023 (4 to 86 a year up to 2017, about 360
+a year since): log volatility in the year after the filing from the 10,000 words ranked 101 to
+10,100 in the *training* documents (binary; the ranking is made anew at every origin) and from log
+volatility in the year before, which is always in. Development year 2019, test years 2020-2023;
+each year is predicted by models fitted to all earlier years.
+
+    python benchmarks/mda10k.py --write docs/results/mda10k.md
+
+The volatility of filing year t is measured until t + 1, so that the last training year's targets
+are not quite known when year t + 1 begins; this is the convention of the published experiment.
+2020 is the first year of the pandemic, and dominates the overall mean.
+"""
+
+
+TESTS = """Wilcoxon signed-rank tests against the learned prior on the
+squared errors of single reports (a positive difference: worse than learned), Holm-corrected:"""
+
+
+class TrainingWords(TransformerMixin, BaseEstimator):
+    """Keeps words by their rank in the training documents, binary; the last column stays as is."""
+
+    def __init__(self, first=101, last=10_100):
+        self.first = first
+        self.last = last
+
+    def fit(self, X, y=None):
+        """Rank the words by how often they occur in these rows."""
+        del y
+        counts = np.asarray(X[:, :-1].sum(axis=0)).ravel()
+        self.words_ = np.argsort(-counts, kind="stable")[self.first - 1 : self.last]
+        return self
+
+    def transform(self, X):
+        """The chosen words as zeros and ones, and the last column."""
+        words = (X[:, self.words_] > 0).astype(np.float64)
+        return sp.hstack([words, X[:, [-1]]]).tocsr()
+
+
+def find_data():
+    """The folder of the data, or None."""
+    given = os.environ.get("DRIFTGLM_DATA")
+    folder = Path(given) if given else ROOT.parent / "shared" / "data"
+    return folder / "mda10k_vol" if (folder / "mda10k_vol" / "counts.npz").exists() else None
+
+
+def load(folder):
+    """Counts with the past volatility as last column, later volatility, filing year."""
+    reports = pd.read_csv(folder / "docs.csv.gz")
+    counts = sp.load_npz(folder / "counts.npz").astype(np.float64)
+    past = sp.csr_matrix(reports["logvol_m12"].to_numpy()[:, None])
+    X = sp.csr_array(sp.hstack([counts, past]))
+    return X, reports["logvol_p12"].to_numpy(), reports["year"].to_numpy()
+
+
+def last_column(X):
+    """The past volatility alone."""
+    return X[:, [-1]].toarray()
+
+
+def contestants():
+    """Five baselines, three priors, and the past volatility alone for comparison."""
+    finals = {
+        "ridge-one": RidgeOne(always_in=PAST),
+        "ridge-all": RidgeAll(always_in=PAST),
+        "ridge-ts": RidgeTS(always_in=PAST),
+        "lasso-one": LassoOne(always_in=PAST),
+        "lasso-all": LassoAll(always_in=PAST),
+        "exact": DriftRegressor(prior="exact", always_in=PAST),
+        "variational": DriftRegressor(prior="variational", always_in=PAST),
+        "learned": DriftRegressor(always_in=PAST),
+    }
+    models = {name: make_pipeline(TrainingWords(), final) for name, final in finals.items()}
+    past = make_pipeline(FunctionTransformer(last_column), LinearRegression())
+    return {"past only": past} | models
+
+
+def report(result, tune, seconds):
+    """One section of the page."""
+    chosen = "once, on 2019" if tune == "dev" else "anew for every test year, on the year before"
+    ranks = result.ranks().rename_axis("rank by MSE")
+    tests = result.significance(baseline="learned")
+    tests["p_holm"] = tests["p_holm"].map("{:.2g}".format)
+    tests["mean_difference"] = tests["mean_difference"].map("{:+.4f}".format)
+    tests["other"] = tests["model"]
+    used = [f"{name} {shown(sets)}" for name, sets in result.params.items() if sets[0]]
+    said = f"One call of `compare`: {seconds / 60:.1f} minutes. {TESTS}"
+    sections = [
+        f"## tune={tune!r}: parameters chosen {chosen}",
+        result.table("markdown"),
+        result.table("markdown", metric="within"),
+        markdown(ranks.map("{:.2f}".format)),
+        said,
+        markdown(tests.set_index("other")[["mean_difference", "p_holm"]].rename_axis("model")),
+        f"Chosen: {'; '.join(used)}.",
+    ]
+    return "\n\n".join(sections)
+
+
+def shown(sets):
+    """The parameters of every test year, once if they are all the same."""
+    texts = [
+        ", ".join(f"{key.split('__')[1]} {value:.4g}" for key, value in params.items())
+        for params in sets
+    ]
+    return " / ".join(dict.fromkeys(texts))
+
+
+def markdown(frame):
+    """A frame of strings as a Markdown table."""
+    rows = [[str(frame.index.name), *frame.columns], ["---"] * (frame.shape[1] + 1)]
+    rows += [[str(step), *values] for step, values in zip(frame.index, frame.values, strict=True)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def main():
+    """Run both ways of tuning and print the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--cache", default=None)
+    parser.add_argument("--write", type=Path, default=None)
+    arguments = parser.parse_args()
+    folder = find_data()
+    if folder is None:
+        print("mda10k_vol was not found; set DRIFTGLM_DATA to the folder that holds it.")
+        return
+    X, y, year = load(folder)
+    sections = [INTRODUCTION.rstrip()]
+    for tune in ("dev", "origin"):
+        began = clock.perf_counter()
+        result = compare(
+            contestants(),
+            X,
+            y,
+            year,
+            SPLITTER,
+            tune=tune,
+            n_jobs=arguments.jobs,
+            cache_dir=arguments.cache,
+        )
+        sections.append(report(result, tune, clock.perf_counter() - began))
+        print(sections[-1], flush=True)
+        for name, said in result.warnings.items():
+            for line in said:
+                print(f"{name}, {line}", file=sys.stderr)
+    versions = (
+        f"driftglm {driftglm.__version__}, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, scikit-learn {sklearn.__version__}; {arguments.jobs} processes."
+    )
+    if arguments.write:
+        arguments.write.write_text("\n\n".join([*sections, versions]) + "\n")
+
+
+if __name__ == "__main__":
+    main()

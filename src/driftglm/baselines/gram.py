@@ -1,0 +1,40 @@
+"""Inner products between the rows of a matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from driftglm._typing import FloatArray
+
+BLOCK = 1024
+DENSE_ENOUGH = 0.02
+"""Above this share of nonzeros BLAS on dense blocks beats a sparse product."""
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a scipy sparse matrix or array."""
+    return bool(sp.issparse(X))
+
+
+def row_products(X: Any, other: Any = None) -> FloatArray:
+    """X other' (X X' by default) as a dense matrix, without ever making all of X dense."""
+    other = X if other is None else other
+    if not is_sparse(X):
+        return np.asarray(X @ other.T)
+    n_features = X.shape[1]
+    if X.nnz < DENSE_ENOUGH * X.shape[0] * max(n_features, 1):
+        return np.asarray((X @ other.T).toarray())
+    left, right = X.tocsc(), other.tocsc()
+    out = np.zeros((X.shape[0], other.shape[0]))
+    for first in range(0, n_features, BLOCK):
+        columns = slice(first, first + BLOCK)
+        out += left[:, columns].toarray() @ right[:, columns].toarray().T
+    return out
+
+
+def scaled_rows(X: Any, scale: FloatArray) -> Any:
+    """Every row times its own number."""
+    return sp.diags_array(scale) @ X if is_sparse(X) else X * scale[:, None]

@@ -1,0 +1,168 @@
+"""Lasso on the last step, or on all steps pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from driftglm._typing import FloatArray
+from driftglm.baselines.base import Family
+from driftglm.baselines.irls import solve_path
+from driftglm.baselines.pooled import PooledBaseline
+from driftglm.baselines.problem import Problem, Solution
+from driftglm.baselines.quadratic import EmptyQuadratic, LassoQuadratic
+from driftglm.baselines.rows import Rows
+from driftglm.baselines.strength import lasso_strengths
+
+N_APPROACHES = 6
+
+
+class _Lasso(PooledBaseline):
+    """The penalty strength |beta|_1."""
+
+    def _largest(self, problem: Problem) -> float:
+        """The least strength at which every penalised coefficient is zero."""
+
+        def quadratic(target: FloatArray, weights: FloatArray) -> EmptyQuadratic:
+            return EmptyQuadratic(problem.X, problem.free, target, weights)
+
+        empty = next(solve_path(problem, quadratic, _penalty, [1.0], self.tol, self.max_iter))
+        return float(np.abs(problem.pull(empty)).max(initial=0.0))
+
+    def _strengths(self, problem: Problem) -> FloatArray:
+        return lasso_strengths(self._largest(problem))
+
+    def _approach(self, problem: Problem, strength: float) -> FloatArray:
+        # A weak penalty is reached faster through stronger ones than from nothing at once.
+        largest = self._largest(problem)
+        if largest <= strength:
+            return np.asarray([strength])
+        return np.concatenate([np.geomspace(largest, strength, N_APPROACHES)[1:-1], [strength]])
+
+    def _path(self, problem: Problem, strengths: Iterable[float], tol: float) -> Iterator[Solution]:
+        def quadratic(target: FloatArray, weights: FloatArray) -> LassoQuadratic:
+            return LassoQuadratic(
+                problem.X, problem.free, target, weights, intercept=problem.intercept
+            )
+
+        return solve_path(problem, quadratic, _penalty, strengths, tol, self.max_iter)
+
+
+def _penalty(beta: FloatArray, strength: float) -> float:
+    return strength * float(np.abs(beta).sum())
+
+
+class LassoAll(_Lasso):
+    """Lasso on all training rows, whatever their step.
+
+    Minimises ``sum w loss + strength |beta|_1`` with the loss ``(y - eta)^2 / 2`` for
+    family="gaussian" and the negative log-likelihood for the others; neither the intercept nor
+    the always-in columns are penalised. The loss is a sum, not a mean: scikit-learn's ``alpha``
+    is ``strength / n_rows``.
+
+    Parameters
+    ----------
+    strength
+        Strength of the penalty. None: fit the steps before the last along a wide grid, keep the
+        strength of least error on the last step, and fit again with all rows. (Within a single
+        step every fifth row is held out instead.)
+    family
+        "gaussian", "binomial" (two classes) or "poisson" (counts, with an optional exposure).
+    window
+        Use only the last `window` timesteps of the axis, empty ones counted; None: all of them.
+    fit_intercept
+        Fit a constant intercept.
+    always_in
+        Features (names, positions or masks) that are not penalised.
+    standardize
+        Divide penalised columns that are not binary by their standard deviation inside;
+        coefficients are reported in the units of X.
+    freq
+        Length of a timestep, as in `driftglm.DriftRegressor`.
+    max_iter, tol
+        Most reweighting steps, and the tolerance of every inner solver.
+
+    Attributes
+    ----------
+    coef_ : (p,), or (1, p) for two classes
+    intercept_ : float, or (1,) for two classes
+    strength_ : float, given or chosen
+    classes_ : the two classes, family="binomial"
+    timesteps_ : labels of the training steps
+    converged_, n_iter_ : whether the tolerance was reached, and in how many reweighting steps
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0.0, 1.0, 2.0])
+    >>> model = LassoAll(strength=0.5).fit(X, y)      # 1/2 sum (y - b - x a)^2 + |a| / 2
+    >>> model.coef_.round(6).tolist(), round(model.intercept_, 6)
+    ([0.75], 1.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_Lasso._parameter_constraints,  # noqa: SLF001
+        "window": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(  # noqa: PLR0913
+        self,
+        strength: float | None = None,
+        *,
+        family: Family = "gaussian",
+        window: int | None = None,
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        standardize: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ) -> None:
+        self.strength = strength
+        self.family = family
+        self.window = window
+        self.fit_intercept = fit_intercept
+        self.always_in = always_in
+        self.standardize = standardize
+        self.freq = freq
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _used(self, rows: Rows) -> Rows:
+        return rows.window(self.window)
+
+
+class LassoOne(_Lasso):
+    """Lasso on the rows of the last training step that has any.
+
+    The parameters are those of `LassoAll`, without `window`. ``strength=None`` is settled by
+    fitting the step before the last and scoring on the last.
+    """
+
+    def __init__(
+        self,
+        strength: float | None = None,
+        *,
+        family: Family = "gaussian",
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        standardize: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ) -> None:
+        self.strength = strength
+        self.family = family
+        self.fit_intercept = fit_intercept
+        self.always_in = always_in
+        self.standardize = standardize
+        self.freq = freq
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _used(self, rows: Rows) -> Rows:
+        return rows.last_step()

@@ -1,0 +1,98 @@
+"""One penalised fit as arrays: penalised columns, free columns, target, weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftglm._typing import BoolArray, FloatArray
+from driftglm.baselines.gram import is_sparse
+from driftglm.baselines.losses import Loss
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients of the penalised (`beta`) and of the free (`gamma`) columns.
+
+    `n_iter` counts reweighting steps; a quadratic loss needs one.
+    """
+
+    beta: FloatArray
+    gamma: FloatArray
+    converged: bool = True
+    n_iter: int = 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise sum w loss(y, offset + X beta + free gamma) + penalty(beta).
+
+    Parameters
+    ----------
+    X
+        (n_rows, n_penalised), dense or sparse.
+    free
+        (n_rows, n_free), dense; the first column is the intercept's if `intercept`.
+    """
+
+    X: Any
+    free: FloatArray
+    y: FloatArray
+    weights: FloatArray
+    offset: FloatArray
+    loss: Loss
+    intercept: bool
+
+    def eta(self, solution: Solution) -> FloatArray:
+        """Linear predictor of every row, offset included."""
+        return np.asarray(self.offset + self.X @ solution.beta + self.free @ solution.gamma)
+
+    def total_loss(self, eta: FloatArray) -> float:
+        """Weighted sum of the losses."""
+        return float(self.weights @ self.loss.value(self.y, eta))
+
+    def start(self) -> Solution:
+        """No feature at all, and an intercept that suits y."""
+        gamma = np.zeros(self.free.shape[1])
+        if self.intercept:
+            gamma[0] = self.loss.level(self.y, self.weights, self.offset)
+        return Solution(np.zeros(self.X.shape[1]), gamma)
+
+    def pull(self, solution: Solution) -> FloatArray:
+        """Derivative of the loss with respect to beta."""
+        slope = self.weights * self.loss.slope(self.y, self.eta(solution))
+        return np.asarray(slope @ self.X)
+
+    def row_length(self) -> float:
+        """Mean squared length of a row of X, in the metric of the loss, centred if need be."""
+        start = self.offset + (self.free[:, 0] * self.start().gamma[0] if self.intercept else 0.0)
+        weights = self.weights * self.loss.curvature(self.y, np.asarray(start))
+        squares = self.X.multiply(self.X) if is_sparse(self.X) else self.X**2
+        total = float(np.sum(weights @ squares))
+        if self.intercept:
+            total -= float(np.sum((weights @ self.X) ** 2)) / float(weights.sum())
+        return total / self.y.size
+
+
+def spread(X: Any, weights: FloatArray) -> FloatArray:
+    """Standard deviation of every column; 1 for columns of zeros and ones and for constants."""
+    total = float(weights.sum())
+    mean = np.asarray(weights @ X) / total
+    if is_sparse(X):
+        variance = np.asarray(weights @ X.multiply(X)) / total - mean**2
+    else:
+        variance = np.asarray(weights @ (X - mean) ** 2) / total
+    rounding = 1e-13 * (mean**2 + np.abs(variance))
+    keep = _binary(X) | (variance <= rounding)
+    return np.where(keep, 1.0, np.sqrt(np.where(keep, 1.0, variance)))
+
+
+def _binary(X: Any) -> BoolArray:
+    """Columns that hold zeros and ones only."""
+    if not is_sparse(X):
+        return np.asarray(((X == 0) | (X == 1)).all(axis=0))
+    odd = X.copy().tocsc()
+    odd.data = ((odd.data != 0) & (odd.data != 1)).astype(np.float64)
+    return np.asarray(np.asarray(odd.sum(axis=0)).ravel() == 0)

@@ -1,0 +1,202 @@
+"""Penalised weighted least squares, the inner problem of every baseline.
+
+Free columns (intercept, always-in) are taken out exactly, by Frisch and Waugh: with U an
+orthonormal basis of sqrt(w) Z, the penalised coefficients of
+
+    minimise 1/2 |sqrt(w) (y - X beta - Z gamma)|^2 + penalty(beta)
+
+are those of the same problem without Z after both y and X are projected on the complement of U.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import LinearOperator, cg
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+from sklearn.linear_model import Lasso
+
+from driftglm._typing import FloatArray
+from driftglm.baselines.gram import is_sparse, row_products, scaled_rows
+from driftglm.baselines.problem import Solution
+from driftglm.baselines.strength import sklearn_penalty
+
+DIRECT = 4000
+"""Systems up to this size are factorised; larger ones are solved by conjugate gradients."""
+DENSE_LIMIT = 50_000_000
+"""Largest matrix (in numbers) that may be made dense to project free columns out of it."""
+N_ALTERNATIONS = 500
+RANK = 1e-10
+
+
+class Quadratic(Protocol):
+    """A least-squares problem that can be solved for several strengths."""
+
+    def solve(self, strength: float, start: Solution, tol: float) -> Solution:
+        """Coefficients at a strength; `start` may speed it up and never changes the answer."""
+
+
+class _Weighted:
+    """Least squares with the weights multiplied in and the free columns projected out."""
+
+    def __init__(self, X: Any, free: FloatArray, target: FloatArray, weights: FloatArray) -> None:
+        self.root = np.sqrt(weights)
+        self.X = scaled_rows(X, self.root)
+        self.free = free * self.root[:, None]
+        self.target = target * self.root
+        left, singular, _ = scipy.linalg.svd(self.free, full_matrices=False)
+        # Collinear free columns (an always-in constant, say) span no more than one of them.
+        self.basis = left[:, singular > RANK * singular.max(initial=0.0)]
+
+    def project(self, rows: FloatArray) -> FloatArray:
+        """What the free columns cannot explain of (n_rows,) or (n_rows, k)."""
+        return np.asarray(rows - self.basis @ (self.basis.T @ rows))
+
+    def free_coefficients(self, beta: FloatArray) -> FloatArray:
+        """The best coefficients of the free columns given the others."""
+        if self.free.shape[1] == 0:
+            return np.zeros(0)
+        return np.asarray(scipy.linalg.lstsq(self.free, self.target - self.X @ beta, cond=RANK)[0])
+
+
+class EmptyQuadratic(_Weighted):
+    """The free columns alone, as under an infinite penalty."""
+
+    def solve(self, strength: float, start: Solution, tol: float) -> Solution:
+        """Plain least squares."""
+        del strength, tol
+        beta = np.zeros_like(start.beta)
+        return Solution(beta, self.free_coefficients(beta))
+
+
+class RidgeQuadratic(_Weighted):
+    """1/2 |residual|^2 + strength / 2 |beta|^2, by the smaller of the two normal equations.
+
+    With `many`, one eigendecomposition serves all strengths; else each has its own Cholesky
+    factorisation, which is an order of magnitude cheaper for a single one.
+    """
+
+    def __init__(
+        self, X: Any, free: FloatArray, target: FloatArray, weights: FloatArray, *, many: bool
+    ) -> None:
+        super().__init__(X, free, target, weights)
+        n_rows, n_features = X.shape
+        self.dual = n_rows < n_features
+        self.many = many
+        self.eigen: tuple[FloatArray, FloatArray] | None = None
+        self.matrix: FloatArray | None = None
+        y = self.project(self.target)
+        if min(n_rows, n_features) > DIRECT:
+            self.right = np.asarray(y @ self.X)
+        elif self.dual:
+            self.matrix, self.right = self._row_gram(), y
+        else:
+            self.matrix, self.right = self._column_gram(), np.asarray(y @ self.X)
+
+    def _row_gram(self) -> FloatArray:
+        gram = self.project(row_products(self.X))
+        return self.project(gram.T)
+
+    def _column_gram(self) -> FloatArray:
+        gram = row_products(self.X.T.tocsr() if is_sparse(self.X) else self.X.T)
+        explained = np.asarray(self.basis.T @ self.X)
+        return np.asarray(gram - explained.T @ explained)
+
+    def solve(self, strength: float, start: Solution, tol: float) -> Solution:
+        """The unique minimum."""
+        if self.matrix is None:
+            return self._iterate(strength, start, tol)
+        inner = self._direct(self.matrix, strength)
+        # The rounding errors of a projection are the free columns' again: project once more.
+        beta = np.asarray(self.project(inner) @ self.X) if self.dual else inner
+        return Solution(beta, self.free_coefficients(beta))
+
+    def _direct(self, matrix: FloatArray, strength: float) -> FloatArray:
+        if not self.many:
+            shifted = matrix + strength * np.eye(matrix.shape[0])
+            return np.asarray(scipy.linalg.solve(shifted, self.right, assume_a="pos"))
+        if self.eigen is None:
+            self.eigen = scipy.linalg.eigh(matrix)
+        values, vectors = self.eigen
+        # Rounding may leave tiny negative eigenvalues, which a weak strength would magnify.
+        shrunk = (vectors.T @ self.right) / (np.maximum(values, 0.0) + strength)
+        return np.asarray(vectors @ shrunk)
+
+    def _iterate(self, strength: float, start: Solution, tol: float) -> Solution:
+        n_features = self.X.shape[1]
+
+        def product(beta: FloatArray) -> FloatArray:
+            return np.asarray(self.project(self.X @ beta) @ self.X + strength * beta)
+
+        operator = LinearOperator((n_features, n_features), matvec=product, dtype=np.float64)
+        beta, failed = cg(operator, self.right, x0=start.beta, rtol=0.1 * tol, maxiter=2000)
+        return Solution(beta, self.free_coefficients(beta), converged=failed == 0)
+
+
+class LassoQuadratic(_Weighted):
+    """1/2 |residual|^2 + strength |beta|_1, by scikit-learn's coordinate descent."""
+
+    def __init__(
+        self, X: Any, free: FloatArray, target: FloatArray, weights: FloatArray, *, intercept: bool
+    ) -> None:
+        # By columns, as coordinate descent goes through them; else every fit would convert.
+        X = X.tocsc() if is_sparse(X) else X
+        self.raw = X, free, target, weights
+        super().__init__(X, free, target, weights)
+        n_others = free.shape[1] - int(intercept)
+        too_large = is_sparse(X) and np.prod(X.shape) > DENSE_LIMIT
+        self.projecting = n_others > 0 and not too_large
+        self.alternating = n_others > 0 and too_large
+        # An intercept alone is centred by scikit-learn itself, which keeps a sparse X sparse.
+        self.centering = intercept and not self.projecting
+        if self.projecting:
+            full = self.X.toarray() if is_sparse(self.X) else self.X
+            self.complement = np.asfortranarray(self.project(full))
+        self.model = Lasso(warm_start=True, fit_intercept=self.centering)
+
+    def solve(self, strength: float, start: Solution, tol: float) -> Solution:
+        """A minimum (the fitted values are unique, the coefficients nearly always)."""
+        weight = float(self.raw[3].sum())
+        alpha = sklearn_penalty("Lasso", strength, weight if self.centering else self.root.size)
+        self.model.set_params(**alpha, tol=tol, max_iter=20_000)
+        self.model.coef_ = start.beta.copy()
+        if self.alternating:
+            return self._alternate(start, tol)
+        converged = self._descend(np.zeros(self.root.size))
+        beta = np.asarray(self.model.coef_, dtype=np.float64).copy()
+        return Solution(beta, self.free_coefficients(beta), converged)
+
+    def _alternate(self, start: Solution, tol: float) -> Solution:
+        """Lasso given the free columns, free columns given the lasso, until both stand still.
+
+        Both also fit the intercept, so that they meet only where the other columns overlap.
+        """
+        free = self.raw[1]
+        beta, converged = start.beta, True
+        gamma = self.free_coefficients(beta)
+        size = float(np.linalg.norm(self.project(self.target)))
+        for _ in range(N_ALTERNATIONS):
+            others = gamma.copy()
+            others[: int(self.centering)] = 0.0
+            converged = self._descend(free @ others)
+            beta = np.asarray(self.model.coef_, dtype=np.float64).copy()
+            old, gamma = gamma, self.free_coefficients(beta)
+            if np.linalg.norm(self.free @ (gamma - old)) <= np.sqrt(tol) * 0.1 * size:
+                return Solution(beta, gamma, converged)
+        return Solution(beta, gamma, converged=False)
+
+    def _descend(self, explained: FloatArray) -> bool:
+        """Coordinate descent on what is left of the target; whether it reached its tolerance."""
+        X, _, target, weights = self.raw
+        data: tuple[Any, ...] = (self.X, self.target - self.root * explained)
+        if self.projecting:
+            data = self.complement, self.project(self.target)
+        elif self.centering:
+            data = X, target - explained, weights
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", SklearnConvergenceWarning)
+            self.model.fit(*data)
+        return not any(issubclass(w.category, SklearnConvergenceWarning) for w in caught)

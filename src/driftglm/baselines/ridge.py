@@ -1,0 +1,123 @@
+"""Ridge regression on the last step, or on all steps pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from driftglm._typing import FloatArray
+from driftglm.baselines.base import Family
+from driftglm.baselines.irls import solve_path
+from driftglm.baselines.pooled import PooledBaseline
+from driftglm.baselines.problem import Problem, Solution
+from driftglm.baselines.quadratic import RidgeQuadratic
+from driftglm.baselines.rows import Rows
+from driftglm.baselines.strength import ridge_strengths
+
+
+class _Ridge(PooledBaseline):
+    """The penalty strength / 2 |beta|^2."""
+
+    def _strengths(self, problem: Problem) -> FloatArray:
+        return ridge_strengths(problem.row_length())
+
+    def _approach(self, problem: Problem, strength: float) -> FloatArray:
+        del problem
+        return np.asarray([strength])
+
+    def _path(self, problem: Problem, strengths: Iterable[float], tol: float) -> Iterator[Solution]:
+        wanted = list(strengths)
+
+        def quadratic(target: FloatArray, weights: FloatArray) -> RidgeQuadratic:
+            many = problem.loss.quadratic and len(wanted) > 1
+            return RidgeQuadratic(problem.X, problem.free, target, weights, many=many)
+
+        return solve_path(problem, quadratic, _penalty, wanted, tol, self.max_iter)
+
+
+def _penalty(beta: FloatArray, strength: float) -> float:
+    return 0.5 * strength * float(beta @ beta)
+
+
+class RidgeAll(_Ridge):
+    """Ridge regression on all training rows, whatever their step.
+
+    Minimises ``sum w loss + strength / 2 |beta|^2``; see `LassoAll` for the loss, the parameters
+    and how ``strength=None`` is settled. A Gaussian fit factorises one matrix and has every
+    strength from it; the other families are fitted by reweighted least squares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0.0, 1.0, 2.0])
+    >>> model = RidgeAll(strength=2.0).fit(X, y)      # 1/2 sum (y - b - x a)^2 + a^2
+    >>> model.coef_.round(6).tolist(), round(model.intercept_, 6)
+    ([0.5], 1.0)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_Ridge._parameter_constraints,  # noqa: SLF001
+        "window": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(  # noqa: PLR0913
+        self,
+        strength: float | None = None,
+        *,
+        family: Family = "gaussian",
+        window: int | None = None,
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        standardize: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ) -> None:
+        self.strength = strength
+        self.family = family
+        self.window = window
+        self.fit_intercept = fit_intercept
+        self.always_in = always_in
+        self.standardize = standardize
+        self.freq = freq
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _used(self, rows: Rows) -> Rows:
+        return rows.window(self.window)
+
+
+class RidgeOne(_Ridge):
+    """Ridge regression on the rows of the last training step that has any.
+
+    The parameters are those of `RidgeAll`, without `window`. ``strength=None`` is settled by
+    fitting the step before the last and scoring on the last.
+    """
+
+    def __init__(
+        self,
+        strength: float | None = None,
+        *,
+        family: Family = "gaussian",
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        standardize: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ) -> None:
+        self.strength = strength
+        self.family = family
+        self.fit_intercept = fit_intercept
+        self.always_in = always_in
+        self.standardize = standardize
+        self.freq = freq
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _used(self, rows: Rows) -> Rows:
+        return rows.last_step()

@@ -1,0 +1,292 @@
+"""Ridge over time: every coefficient a chain with one global strength and autocorrelation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from driftglm._typing import FloatArray
+from driftglm.baselines.base import Baseline, Chain, Family, Linear, reported
+from driftglm.baselines.chain_kernel import LevelLaw
+from driftglm.baselines.gaussian_chain import GaussianChain, SplitColumns
+from driftglm.baselines.losses import LOSSES
+from driftglm.baselines.problem import Problem, spread
+from driftglm.baselines.quadratic import DIRECT
+from driftglm.baselines.rows import Rows
+from driftglm.baselines.strength import fixed_scale
+from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
+from driftglm.exceptions import ConvergenceWarning, DataWarning
+from driftglm.priors import Fixed
+
+AUTOCORRELATIONS = (0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
+STRENGTHS = np.geomspace(1e5, 1e-5, 21)
+"""Relative to the mean squared length of a row."""
+COARSE_AUTOCORRELATIONS = (0.5, 0.9, 0.98)
+COARSE_STRENGTHS = np.geomspace(1e4, 1e-5, 10)
+"""Where every candidate is a search of its own."""
+N_TUNING_PASSES = 100
+
+
+class RidgeTS(Baseline):
+    """Ridge over time: the chain prior of the paper with one variance and autocorrelation for all.
+
+    Minimises ``sum w loss + strength / 2 sum_i beta_i' A beta_i`` over the paths ``beta_i``,
+    where A has ones on its diagonal and -rho / (1 + rho^2) beside it. This is the prior
+    `driftglm.priors.Fixed`; the intercept and the always-in columns are paths of their own (a
+    flat part and AR(1) deviations), and the step after the last is predicted with the last
+    coefficients. Gaussian fits to at most 4,000 rows are solved exactly in dual form; the others
+    are ``DriftRegressor``, ``DriftClassifier`` or ``DriftPoissonRegressor`` with that prior.
+
+    Parameters
+    ----------
+    strength, autocorrelation
+        Strength of the penalty and rho in [0, 1). What is None is chosen by fitting the steps
+        before the last and scoring on the last.
+    family, fit_intercept, always_in, standardize, freq
+        As in `LassoAll`.
+    max_iter, tol
+        Of the drift model's solver, where one is used.
+
+    Attributes
+    ----------
+    converged_, n_iter_ : how the solver ended
+    coef_path_ : (T, p)
+    intercept_path_ : (T,)
+    coef_, intercept_ : those of the step after the last
+    strength_, autocorrelation_ : given or chosen
+    noise_variance_ : what the Gaussian loss was divided by: the variance of y about its steps'
+        means and the always-in columns
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> year = np.repeat(np.arange(2001, 2005), 50)
+    >>> X = rng.normal(size=(200, 2))
+    >>> y = (year - 2000) * X[:, 0] + 0.1 * rng.normal(size=200)
+    >>> model = RidgeTS(strength=0.1, autocorrelation=0.9).fit(X, y, time=year)
+    >>> model.coef_path_[:, 0].round(1).tolist()
+    [1.0, 2.0, 3.0, 3.9]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Baseline._parameter_constraints,  # noqa: SLF001
+        "autocorrelation": [Interval(Real, 0, 1, closed="left"), None],
+    }
+
+    def __init__(  # noqa: PLR0913
+        self,
+        strength: float | None = None,
+        autocorrelation: float | None = None,
+        *,
+        family: Family = "gaussian",
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        standardize: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+    ) -> None:
+        self.strength = strength
+        self.autocorrelation = autocorrelation
+        self.family = family
+        self.fit_intercept = fit_intercept
+        self.always_in = always_in
+        self.standardize = standardize
+        self.freq = freq
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def tunable_params(self) -> dict[str, Any]:
+        """Parameters given as numbers, those still to be chosen as None."""
+        return {"strength": self.strength, "autocorrelation": self.autocorrelation}
+
+    # ------------------------------------------------------------------ fitting
+
+    def _fit_chosen(self, rows: Rows, params: dict[str, Any]) -> None:
+        scale, noise = self._scale(rows), self._noise_variance(rows)
+        self.strength_, self.autocorrelation_ = params["strength"], params["autocorrelation"]
+        if self.family == "gaussian":
+            self.noise_variance_ = noise
+        if self._is_exact(rows):
+            dual = GaussianChain(self._split(rows.X, scale), rows, self._law(rows, noise), noise)
+            path, levels = dual.paths(params, len(self.timesteps_))
+            self.converged_, self.n_iter_ = True, 1
+        else:
+            model = self._fitted(rows, params, scale, noise, max_iter=self.max_iter)
+            path, levels = model.coef_path_, model.intercept_path_
+            self.converged_, self.n_iter_ = model.converged_, model.n_iter_
+        self.coef_path_, self.intercept_path_ = path / scale, levels
+        last = Linear(self.coef_path_[-1].copy(), float(levels[-1]))
+        self.coef_, self.intercept_ = reported(self.family, last)
+        if not self.converged_:
+            self._warn_unconverged()
+
+    def _is_exact(self, rows: Rows) -> bool:
+        return bool(self.family == "gaussian" and rows.y.size <= DIRECT)
+
+    def _scale(self, rows: Rows) -> FloatArray:
+        """What every column is divided by."""
+        scale = spread(rows.X, rows.weights) if self.standardize else np.ones(rows.X.shape[1])
+        return np.where(self._always_in(), 1.0, scale)
+
+    def _fitted(
+        self,
+        rows: Rows,
+        params: dict[str, Any],
+        scale: FloatArray,
+        noise: float,
+        *,
+        max_iter: int,
+    ) -> Any:
+        """The drift model with the Fixed prior these parameters mean."""
+        prior = Fixed(
+            scale=fixed_scale(params["strength"], noise),
+            autocorrelation=params["autocorrelation"],
+        )
+        settings: dict[str, Any] = {
+            "prior": prior,
+            "fit_intercept": self.fit_intercept,
+            "always_in": self._always_in(),
+            "max_iter": max_iter,
+            "tol": self.tol,
+        }
+        # Codes are steps already; a model fitted without time keeps its single step.
+        data: dict[str, Any] = {"time": self._times(rows), "sample_weight": rows.weights}
+        if self.family == "gaussian":
+            model = DriftRegressor(**settings, noise=noise)
+        elif self.family == "binomial":
+            model = DriftClassifier(**settings)
+        else:
+            model = DriftPoissonRegressor(**settings)
+            data["exposure"] = np.exp(rows.offset)
+        with warnings.catch_warnings():
+            # Unconverged fits are reported once, by the baseline; empty columns are no one's fault.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", DataWarning)
+            return model.fit(_divided(rows.X, scale), rows.y, **data)
+
+    def _times(self, rows: Rows) -> Any:
+        return None if len(self.timesteps_) == 1 else rows.codes
+
+    # ------------------------------------------------------------------- tuning
+
+    def _chains(self, rows: Rows, X_new: Any) -> Iterator[Chain]:
+        scale, exact = self._scale(rows), self._is_exact(rows)
+        rhos: tuple[float, ...] = AUTOCORRELATIONS if exact else COARSE_AUTOCORRELATIONS
+        if self.autocorrelation is not None:
+            rhos = (float(self.autocorrelation),)
+        elif np.unique(rows.codes).size == 1:
+            rhos = (0.9,)  # one step: nothing to be correlated with
+        if self.strength is not None:
+            strengths = np.asarray([float(self.strength)])
+        else:
+            strengths = self._row_length(rows, scale) * (STRENGTHS if exact else COARSE_STRENGTHS)
+        eta = self._dual(rows, X_new, scale) if exact else self._primal(rows, X_new, scale)
+        for rho in rhos:
+            pairs = ({"strength": float(s), "autocorrelation": rho} for s in strengths)
+            yield ((params, eta(params)) for params in pairs)
+
+    def _row_length(self, rows: Rows, scale: FloatArray) -> float:
+        X = _divided(rows.X, scale)[:, np.flatnonzero(~self._always_in())]
+        free = np.ones((rows.y.size, int(self.fit_intercept)))
+        loss = LOSSES[self.family]
+        problem = Problem(X, free, rows.y, rows.weights, rows.offset, loss, self.fit_intercept)
+        return max(problem.row_length(), 1e-12)
+
+    def _primal(self, rows: Rows, X_new: Any, scale: FloatArray) -> Any:
+        noise = self._noise_variance(rows)
+        new = _divided(X_new, scale)
+
+        def eta(params: dict[str, Any]) -> FloatArray:
+            model = self._fitted(rows, params, scale, noise, max_iter=N_TUNING_PASSES)
+            intercept = float(np.ravel(model.intercept_)[0])
+            return np.asarray(new @ np.ravel(model.coef_)) + intercept
+
+        return eta
+
+    def _dual(self, rows: Rows, X_new: Any, scale: FloatArray) -> Any:
+        noise = self._noise_variance(rows)
+        law = self._law(rows, noise)
+        chain = GaussianChain(self._split(rows.X, scale), rows, law, noise)
+        return chain.predictor(self._split(X_new, scale))
+
+    def _split(self, X: Any, scale: FloatArray) -> SplitColumns:
+        return SplitColumns.of(_divided(X, scale), self._always_in(), intercept=self.fit_intercept)
+
+    def _noise_variance(self, rows: Rows) -> float:
+        """Variance of y about its steps' means and the always-in columns; 1 for other families.
+
+        Dividing loss and penalty by it changes no path; it tells the level's law how much of
+        the steps' means is noise.
+        """
+        if self.family != "gaussian":
+            return 1.0
+        steps, which = np.unique(rows.codes, return_inverse=True)
+        columns = self._always_in_columns(rows)
+        if self.fit_intercept:
+            columns = np.hstack([np.eye(steps.size)[which], columns])
+        root = np.sqrt(rows.weights)
+        coef = np.linalg.lstsq(columns * root[:, None], rows.y * root, rcond=None)[0]
+        n_spare = max(rows.y.size - columns.shape[1], 1)
+        residual = rows.weights @ (rows.y - columns @ coef) ** 2 * rows.y.size
+        variance = float(residual / rows.weights.sum() / n_spare)
+        # An exact fit has no noise to speak of; a speck of y's size keeps all ratios finite.
+        return max(variance, 1e-10 * float(np.mean(rows.y**2)), 1e-20)
+
+    def _always_in_columns(self, rows: Rows) -> FloatArray:
+        split = SplitColumns.of(rows.X, self._always_in(), intercept=False)
+        return split.levels
+
+    def _law(self, rows: Rows, noise: float) -> LevelLaw:
+        """How far the levels move, by a drift model of nothing but levels."""
+        columns = self._always_in_columns(rows)
+        n_levels = columns.shape[1] + int(self.fit_intercept)
+        if n_levels == 0 or np.unique(rows.codes).size == 1:
+            return LevelLaw(np.zeros(n_levels), np.zeros(n_levels))
+        if columns.shape[1] == 0:
+            columns = np.zeros((rows.y.size, 1))
+        model = DriftRegressor(
+            prior=Fixed(),
+            fit_intercept=self.fit_intercept,
+            always_in=np.ones(columns.shape[1], dtype=bool),
+            noise=noise,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", DataWarning)
+            model.fit(columns, rows.y, time=rows.codes, sample_weight=rows.weights)
+        # The level itself is what moves: at the columns' means, not at x = 0 far outside the data.
+        mean = np.average(columns, axis=0, weights=rows.weights)
+        level = model.intercept_path_ + model.coef_path_ @ mean
+        paths = np.column_stack([level, model.coef_path_])
+        first = 1 - int(self.fit_intercept)
+        return LevelLaw.of_paths(paths[:, first : first + n_levels])
+
+    # --------------------------------------------------------------- prediction
+
+    def _eta(self, X: Any, time: Any) -> FloatArray:
+        """Linear predictor of every row with the coefficients of its own step (or the next)."""
+        if time is None:
+            return super()._eta(X, None)
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        # A step after the last holds the last coefficients.
+        codes = np.minimum(self._axis.encode(time, X.shape[0]), len(self.timesteps_) - 1)
+        eta = np.empty(X.shape[0])
+        for code in np.unique(codes):
+            rows = np.flatnonzero(codes == code)
+            eta[rows] = X[rows] @ self.coef_path_[code] + self.intercept_path_[code]
+        return eta
+
+
+def _divided(X: Any, scale: FloatArray) -> Any:
+    if (scale == 1.0).all():
+        return X
+    return X.multiply(1.0 / scale).tocsr() if hasattr(X, "multiply") else X / scale

@@ -1,0 +1,91 @@
+"""Choosing among candidates that come in chains, from a strong penalty to a weak one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftglm.exceptions import DataError, DataWarning
+
+N_BEHIND = 3
+CLEARLY = 0.02
+N_BEHIND_AT_MOST = 8
+FLAT = 1e-3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate of least error.
+
+    `at_edge` says that it is the first or the last of its chain while errors still fell clearly
+    towards it, so that a candidate beyond the grid would likely have been better.
+    """
+
+    params: dict[str, Any]
+    error: float
+    n_tried: int
+    at_edge: bool
+
+
+def choose(chains: Iterable[Iterable[tuple[dict[str, Any], float]]]) -> Choice:
+    """Least error over all chains; a chain is left once it is clearly behind its own best.
+
+    Ties go to the earlier candidate, the stronger penalty.
+    """
+    best: Choice | None = None
+    n_tried = 0
+    for chain in chains:
+        params, errors, ended = _follow(chain)
+        n_tried += len(errors)
+        at = int(np.argmin(errors)) if errors else -1
+        if at >= 0 and (best is None or errors[at] < best.error):
+            best = Choice(params[at], errors[at], 0, _at_edge(errors, at, ended=ended))
+    if best is None or not np.isfinite(best.error):
+        raise DataError(
+            "no candidate strength had a finite error on the step tuned on; check y and X there, "
+            "or pass strength."
+        )
+    return Choice(best.params, best.error, n_tried, best.at_edge)
+
+
+def _follow(
+    chain: Iterable[tuple[dict[str, Any], float]],
+) -> tuple[list[dict[str, Any]], list[float], bool]:
+    """Candidates and errors up to where the chain was left, and whether it ran to its end."""
+    params: list[dict[str, Any]] = []
+    errors: list[float] = []
+    for candidate, error in chain:
+        params.append(candidate)
+        errors.append(error if np.isfinite(error) else np.inf)
+        least = min(errors)
+        behind = len(errors) - 1 - errors.index(least)
+        clearly = errors[-1] > least + CLEARLY * abs(least)
+        if (behind >= N_BEHIND and clearly) or behind >= N_BEHIND_AT_MOST:
+            return params, errors, False
+    return params, errors, True
+
+
+def _at_edge(errors: list[float], at: int, *, ended: bool) -> bool:
+    """Whether the least error lies at an end of a chain that still falls there."""
+    if len(errors) < 2:  # noqa: PLR2004
+        return False
+    last = len(errors) - 1
+    if at not in {0, last} or (at == last and not ended):
+        return False
+    neighbour = errors[1] if at == 0 else errors[last - 1]
+    return neighbour - errors[at] > FLAT * abs(errors[at])
+
+
+def warn_at_edge(name: str, params: dict[str, Any]) -> None:
+    """Say that the grid was too narrow."""
+    chosen = ", ".join(f"{key}={value:.4g}" for key, value in params.items())
+    warnings.warn(
+        f"{name} chose {chosen}, an end of its default grid, where the error still falls; "
+        "the data may hardly need a penalty, or nothing but one. Pass values of your own.",
+        DataWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,275 @@
+"""What a comparison found: every prediction and its loss, and the tables made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata, wilcoxon
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.data.timesteps import TimeAxis
+from driftglm.evaluation.files import DamagedFileError, pack, unpack, write_atomically
+from driftglm.evaluation.tables import render
+from driftglm.exceptions import DataError
+
+Format = Literal["text", "markdown", "latex", "html", "frame"]
+KIND = "driftglm comparison"
+OVERALL = "overall"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Predictions of several models for the same rows; made by `compare`, read by `load`.
+
+    Parameters
+    ----------
+    axis
+        The time axis of all rows.
+    rows, codes, y, weights
+        (n,) of the tested rows: position in the data, step, target, sample weight.
+    prediction, loss
+        By model, (n,) each. A classifier's prediction is the probability of the second of two
+        classes, or of the class observed if there are more.
+    metric, label
+        Name of the loss and how tables call its mean.
+    params
+        By model, the parameters used for every test step.
+    seconds
+        By model, time spent fitting and predicting the test steps (not tuning).
+    warnings
+        By model, what its fits to the test steps warned of.
+    """
+
+    axis: TimeAxis
+    rows: IntArray
+    codes: IntArray
+    y: np.ndarray
+    weights: FloatArray
+    prediction: dict[str, FloatArray]
+    loss: dict[str, FloatArray]
+    metric: str
+    label: str
+    params: dict[str, list[dict[str, Any]]]
+    seconds: dict[str, float]
+    warnings: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models, in the order given."""
+        return list(self.loss)
+
+    @property
+    def steps(self) -> list[Any]:
+        """Labels of the test steps."""
+        return [self.axis.labels[code] for code in np.unique(self.codes)]
+
+    @property
+    def predictions(self) -> pd.DataFrame:
+        """One line a prediction: row, step, model, y, prediction, loss."""
+        labels = pd.Series(self.axis.labels).iloc[self.codes].reset_index(drop=True)
+        parts = [
+            pd.DataFrame(
+                {
+                    "row": self.rows,
+                    "step": labels,
+                    "model": name,
+                    "y": self.y,
+                    "prediction": self.prediction[name],
+                    "loss": self.loss[name],
+                }
+            )
+            for name in self.models
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    # ------------------------------------------------------------------- tables
+
+    def table(
+        self,
+        format: Format = "text",  # noqa: A002
+        *,
+        metric: Literal["within"] | None = None,
+        digits: int = 4,
+    ) -> Any:
+        """Mean loss: a row a test step and one for all rows together, a column a model.
+
+        Parameters
+        ----------
+        format
+            "text" (the best marked by a star), "markdown", "latex" or "html" (the best in bold),
+            or "frame" for a DataFrame.
+        metric
+            None: the metric compared by. "within": squared error after the mean residual of a
+            step is taken off, which judges differences within a step only.
+        digits
+            Digits after the point.
+        """
+        frame = self._means(self._losses(metric))
+        if format == "frame":
+            return frame
+        label = self.label if metric is None else "mean squared error within steps"
+        return render(frame, format, label=label, digits=digits)
+
+    def ranks(self, *, metric: Literal["within"] | None = None) -> pd.DataFrame:
+        """Rank of every model at every test step (1 is best, ties shared), and the mean rank."""
+        steps = self._means(self._losses(metric)).iloc[:-1]
+        ranked = np.apply_along_axis(rankdata, 1, steps.to_numpy())
+        frame = pd.DataFrame(ranked, index=steps.index, columns=steps.columns)
+        frame.loc["mean"] = ranked.mean(axis=0)
+        return frame
+
+    def _losses(self, metric: str | None) -> dict[str, FloatArray]:
+        if metric is None:
+            return self.loss
+        if metric != "within":
+            raise DataError(f"metric={metric!r}; pass None or 'within'.")
+        if self.metric != "mse":
+            raise DataError(
+                f"within-step errors are squared, but the models were compared by {self.label}; "
+                "compare with metric='mse' to have them."
+            )
+        return {name: self._within(name) for name in self.models}
+
+    def _within(self, name: str) -> FloatArray:
+        """Squared residuals about their step's (weighted) mean."""
+        residual = self.y - self.prediction[name]
+        total = np.bincount(self.codes, self.weights)
+        mean = np.bincount(self.codes, self.weights * residual) / np.where(total > 0, total, 1.0)
+        return np.asarray((residual - mean[self.codes]) ** 2)
+
+    def _means(self, losses: dict[str, FloatArray]) -> pd.DataFrame:
+        values = []
+        for code in np.unique(self.codes):
+            here = self.codes == code
+            values.append([_mean(losses[m][here], self.weights[here]) for m in self.models])
+        values.append([_mean(losses[m], self.weights) for m in self.models])
+        index = pd.Index([str(step) for step in self.steps] + [OVERALL], name="step")
+        return pd.DataFrame(values, index=index, columns=self.models)
+
+    # ------------------------------------------------------------- significance
+
+    def significance(self, baseline: str | None = None) -> pd.DataFrame:
+        """Wilcoxon signed-rank tests on the losses of the same rows, Holm-corrected.
+
+        Parameters
+        ----------
+        baseline
+            Test every other model against this one; None: every pair.
+
+        Returns
+        -------
+        DataFrame
+            model, other, mean_difference (negative: `model` is better), n_different (rows whose
+            losses differ; the others say nothing), statistic, p_value (two-sided), p_holm.
+            If no loss differs, p is 1. The rows of one company or place are not independent, so
+            that p-values tend to be too small.
+        """
+        if baseline is not None and baseline not in self.models:
+            raise DataError(f"baseline={baseline!r} is no model; {self.models} are.")
+        pairs = [
+            pair for pair in combinations(self.models, 2) if baseline is None or baseline in pair
+        ]
+        if baseline is not None:
+            pairs = [(a if b == baseline else b, baseline) for a, b in pairs]
+        lines = [self._test(model, other) for model, other in pairs]
+        columns = ["model", "other", "mean_difference", "n_different", "statistic", "p_value"]
+        frame = pd.DataFrame(lines, columns=columns)
+        frame["p_holm"] = holm(frame["p_value"].to_numpy(dtype=np.float64))
+        return frame
+
+    def _test(self, model: str, other: str) -> tuple[Any, ...]:
+        difference = self.loss[model] - self.loss[other]
+        n_different = int(np.count_nonzero(difference))
+        mean = _mean(difference, self.weights)
+        if n_different == 0:
+            return model, other, mean, 0, 0.0, 1.0
+        # Zero differences are dropped, as Wilcoxon did.
+        found = wilcoxon(difference, zero_method="wilcox")
+        return model, other, mean, n_different, float(found.statistic), float(found.pvalue)
+
+    # --------------------------------------------------------------------- plot
+
+    def plot(self, *, metric: Literal["within"] | None = None) -> Any:
+        """Mean loss over the test steps, a line a model, as a matplotlib Figure."""
+        from driftglm.evaluation.figures import comparison_figure
+
+        frame = self._means(self._losses(metric)).iloc[:-1]
+        label = self.label if metric is None else "mean squared error within steps"
+        return comparison_figure(frame, label)
+
+    # -------------------------------------------------------------------- files
+
+    def save(self, path: Any) -> None:
+        """Write a zip of .npy arrays and JSON, in one step."""
+        arrays = {
+            "rows": self.rows,
+            "codes": self.codes,
+            "y": _storable(self.y),
+            "weights": self.weights,
+            "prediction": np.stack([self.prediction[m] for m in self.models]),
+            "loss": np.stack([self.loss[m] for m in self.models]),
+        }
+        facts = {
+            "kind": KIND,
+            "models": self.models,
+            "axis": self.axis.to_dict(),
+            "metric": self.metric,
+            "label": self.label,
+            "params": self.params,
+            "seconds": self.seconds,
+            "warnings": self.warnings,
+        }
+        write_atomically(Path(path), pack(facts, arrays))
+
+    @classmethod
+    def load(cls, path: Any) -> Comparison:
+        """Read what `save` wrote; no code in the file is ever run."""
+        try:
+            facts, arrays = unpack(Path(path).read_bytes())
+            if facts.get("kind") != KIND:
+                raise DamagedFileError("the file is of another kind.")  # noqa: TRY301
+            content: dict[str, Any] = {
+                part: dict(zip(facts["models"], arrays[part], strict=True))
+                for part in ("prediction", "loss")
+            }
+            kept = ("metric", "label", "params", "seconds", "warnings")
+            content |= {name: facts[name] for name in kept}
+            content |= {name: arrays[name] for name in ("rows", "codes", "y", "weights")}
+            return cls(axis=TimeAxis.from_dict(facts["axis"]), **content)
+        except (DamagedFileError, KeyError, ValueError) as error:
+            raise DamagedFileError(f"{path} holds no comparison: {error}") from error
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}: {self.label}\n{self.table()}"
+
+
+def holm(p_values: FloatArray) -> FloatArray:
+    """Holm's step-down correction: the k-th smallest of m times m - k + 1, never falling.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(6).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    factors = np.arange(p_values.size, 0, -1)
+    stepped = np.maximum.accumulate(p_values[order] * factors)
+    out = np.empty_like(stepped)
+    out[order] = np.minimum(stepped, 1.0)
+    return out
+
+
+def _mean(losses: FloatArray, weights: FloatArray) -> float:
+    """Weighted mean; NaN where nothing has weight."""
+    total = float(weights.sum())
+    return float(weights @ losses) / total if total > 0 else float("nan")
+
+
+def _storable(y: np.ndarray) -> np.ndarray:
+    """Targets as numbers or as fixed-width text: never as objects, which would need pickle."""
+    return y.astype(str) if y.dtype.kind == "O" else y

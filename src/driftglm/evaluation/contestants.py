@@ -1,0 +1,155 @@
+"""One model in a comparison: fit it, hand it time where it takes it, predict."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.data.timesteps import TimeAxis
+from driftglm.exceptions import DataError
+
+
+@dataclass(frozen=True)
+class Data:
+    """All rows of a comparison."""
+
+    X: Any
+    y: Any
+    time: Any
+    axis: TimeAxis
+    codes: IntArray
+    sample_weight: FloatArray | None
+    exposure: FloatArray | None
+
+    def weights(self, rows: IntArray) -> FloatArray:
+        """Weights of some rows, ones if there are none."""
+        return np.ones(rows.size) if self.sample_weight is None else self.sample_weight[rows]
+
+    def labels(self, rows: IntArray, model: Any) -> Any:
+        """Time of some rows, such that a model with freq=None has the same steps as the splits."""
+        if getattr(model, "freq", None) is None:
+            if self.axis.kind == "period":
+                return self.axis.labels[self.codes[rows]]
+            if self.axis.kind == "integer" and self.axis.freq != 1:
+                return self.codes[rows]
+        return take(self.time, rows)
+
+    def extras(self, rows: IntArray, model: Any, method: str) -> dict[str, Any]:
+        """What else a method of a model accepts about these rows."""
+        accepted = inspect.signature(getattr(model, method)).parameters
+        offered: dict[str, Callable[[], Any]] = {"time": lambda: self.labels(rows, model)}
+        if self.sample_weight is not None and method == "fit":
+            weights = self.sample_weight
+            offered["sample_weight"] = lambda: weights[rows]
+        if self.exposure is not None:
+            exposure = self.exposure
+            offered["exposure"] = lambda: exposure[rows]
+        return {name: make() for name, make in offered.items() if name in accepted}
+
+
+def take(values: Any, rows: IntArray) -> Any:
+    """Some rows of an array, sparse matrix, frame, Series, Categorical or list."""
+    if hasattr(values, "codes") and hasattr(values, "categories"):  # a bare Categorical
+        return values[rows]
+    return _safe_indexing(values, rows)
+
+
+def split_pipeline(model: Any) -> tuple[Any | None, Any, str]:
+    """Transformers (None if there are none), the last step, and the prefix of its parameters."""
+    if not isinstance(model, Pipeline):
+        return None, model, ""
+    name, final = model.steps[-1]
+    return (model[:-1] if len(model.steps) > 1 else None), final, f"{name}__"
+
+
+def prepared(model: Any, params: dict[str, Any]) -> Any:
+    """A fresh, unfitted copy with parameters set."""
+    return clone(model).set_params(**{name: clone(v, safe=False) for name, v in params.items()})
+
+
+def predictions(
+    model: Any, params: dict[str, Any], data: Data, train: IntArray, test: IntArray
+) -> FloatArray:
+    """Fit on some rows, predict others; what is fitted, transformers too, sees `train` alone.
+
+    Predictions are means, or probabilities (n, K) of the classes of `y` for a classifier.
+    """
+    transform, final, _ = split_pipeline(prepared(model, params))
+    X, X_new = _transformed(transform, data, train, test)
+    fit_extras = data.extras(train, final, "fit")
+    final.fit(X, take(data.y, train), **fit_extras)
+    if not is_classifier(final):
+        mean = final.predict(X_new, **data.extras(test, final, "predict"))
+        return np.asarray(mean, dtype=np.float64).reshape(test.size)
+    known = final.predict_proba(X_new, **data.extras(test, final, "predict_proba"))
+    return _aligned(np.asarray(known, dtype=np.float64), final.classes_, np.unique(data.y))
+
+
+def chain_predictions(
+    model: Any, data: Data, train: IntArray, test: IntArray
+) -> Iterator[Iterator[tuple[dict[str, Any], FloatArray]]]:
+    """Candidates of a baseline that shares work between strengths, in chains."""
+    transform, final, prefix = split_pipeline(clone(model))
+    X, X_new = _transformed(transform, data, train, test)
+    extras = data.extras(train, final, "fit")
+    if "exposure" in extras:
+        extras["exposure_new"] = data.extras(test, final, "predict")["exposure"]
+    classes = np.unique(data.y) if is_classifier(final) else None
+    for chain in final.tuning_chains(X, take(data.y, train), X_new, **extras):
+        yield (
+            ({f"{prefix}{k}": v for k, v in params.items()}, _full(final, mean, classes))
+            for params, mean in chain
+        )
+
+
+def tunes_in_chains(model: Any) -> bool:
+    """Whether a model offers chains and has a parameter left to choose."""
+    final = split_pipeline(model)[1]
+    return hasattr(final, "tuning_chains") and None in final.tunable_params().values()
+
+
+def _full(final: Any, mean: FloatArray, classes: Any) -> FloatArray:
+    """Probabilities of all classes from that of the second."""
+    if classes is None:
+        return mean
+    return _aligned(np.column_stack([1 - mean, mean]), final.classes_, classes)
+
+
+def _transformed(transform: Any, data: Data, train: IntArray, test: IntArray) -> tuple[Any, Any]:
+    X, X_new = take(data.X, train), take(data.X, test)
+    if transform is None:
+        return X, X_new
+    return transform.fit_transform(X, take(data.y, train)), transform.transform(X_new)
+
+
+def _aligned(probability: FloatArray, known: Any, classes: Any) -> FloatArray:
+    """Columns of all classes of the comparison; 0 for those not seen in training."""
+    out = np.zeros((probability.shape[0], len(classes)))
+    out[:, np.searchsorted(classes, known)] = probability
+    return out
+
+
+def check_models(models: Any) -> dict[str, Any]:
+    """Contestants by name; DataError unless each can be cloned, fitted and asked."""
+    if not isinstance(models, dict) or not models:
+        raise DataError(f"models is {models!r}; pass a dict of at least one name and estimator.")
+    for name, model in models.items():
+        if isinstance(model, type):
+            raise DataError(f"model {name!r} is the class {model.__name__}; pass an object of it.")
+        final = split_pipeline(model)[1]
+        needed = "predict_proba" if is_classifier(final) else "predict"
+        lacking = [part for part in ("fit", needed) if not hasattr(final, part)]
+        if lacking:
+            raise DataError(
+                f"model {name!r} ({type(final).__name__}) has no {lacking[0]}; pass a "
+                "scikit-learn estimator or a Pipeline that ends in one."
+            )
+    return {str(name): model for name, model in models.items()}

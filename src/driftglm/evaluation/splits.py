@@ -1,0 +1,223 @@
+"""Rolling-origin splits: train on the past, test on the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils.validation import _num_samples
+
+from driftglm._typing import IntArray
+from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
+from driftglm.exceptions import DataError, TimeError
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows to train on and rows to test on, all of one step.
+
+    Parameters
+    ----------
+    step
+        Label of the test step.
+    train, test
+        Positions of the rows, ascending.
+    """
+
+    step: Any
+    train: IntArray = field(repr=False)
+    test: IntArray = field(repr=False)
+
+
+class RollingOrigin(BaseCrossValidator):
+    """Test every step with what was known before it.
+
+    A scikit-learn splitter: pass the time labels as `groups`, as in
+    ``cross_val_score(model, X, y, groups=time, cv=RollingOrigin(n_test=3))``. Unlike other
+    splitters the test folds do not cover all rows.
+
+    Parameters
+    ----------
+    dev
+        Label of the step on which `compare` tunes; default: the last step with rows before the
+        first test step.
+    test
+        Labels of the test steps, all after `dev`; default: every step with rows after `dev`.
+    n_test
+        Instead of `test`: the last `n_test` steps that have rows.
+    window
+        Number of steps to train on; None: all earlier ones (an expanding window). Steps without
+        rows count, so that a window is always equally long in time.
+    gap
+        Number of steps left out between training and test.
+    freq
+        Length of a step, as in `driftglm.DriftRegressor`: needed for dates.
+
+    Examples
+    --------
+    >>> years = [2001, 2001, 2002, 2003, 2003, 2004]
+    >>> splitter = RollingOrigin(n_test=2)
+    >>> for train, test in splitter.split(years, groups=years):
+    ...     print(train, test)
+    [0 1 2] [3 4]
+    [0 1 2 3 4] [5]
+    >>> splitter.dev_split(years, groups=years)
+    (array([0, 1]), array([2]))
+    """
+
+    # The splits need time, which scikit-learn passes as groups.
+    __metadata_request__split = {"groups": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        dev: Any = None,
+        test: Any = None,
+        *,
+        n_test: int | None = None,
+        window: int | None = None,
+        gap: int = 0,
+        freq: Freq = None,
+    ) -> None:
+        if test is not None and n_test is not None:
+            raise DataError("both test and n_test were given; name the test steps or their number.")
+        if dev is None and test is None and n_test is None:
+            raise DataError("nothing says which steps to test; pass test=[...] or n_test=3.")
+        for name, value, least in (("n_test", n_test, 1), ("window", window, 1), ("gap", gap, 0)):
+            if value is not None and (not isinstance(value, int | np.integer) or value < least):
+                raise DataError(f"{name}={value!r}; pass an integer of {least} or more.")
+        self.dev = dev
+        self.test = test
+        self.n_test = n_test
+        self.window = window
+        self.gap = gap
+        self.freq = freq
+
+    # ------------------------------------------------------- scikit-learn's way
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None, *, time: Any = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield (train, test) row positions for every test step; `groups` is time."""
+        del y
+        for fold in self.folds(_labels(groups, time), _num_samples(X)):
+            yield fold.train, fold.test
+
+    def dev_split(
+        self, X: Any, y: Any = None, groups: Any = None, *, time: Any = None
+    ) -> tuple[IntArray, IntArray]:
+        """(train, test) row positions for the dev step."""
+        del y
+        fold = self.dev_fold(_labels(groups, time), _num_samples(X))
+        return fold.train, fold.test
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of test steps; `groups` is needed only where the steps are not named."""
+        del X, y
+        if self.test is not None:
+            return len(np.atleast_1d(np.asarray(self.test, dtype=object)))
+        if self.n_test is not None:
+            return self.n_test
+        labels = _labels(groups, None)
+        return len(self.folds(labels, len(labels)))
+
+    # ------------------------------------------------------------ as named folds
+
+    def folds(self, time: Any, n_rows: int) -> list[Fold]:
+        """The test folds in the order of time."""
+        axis, codes = fit_axis(time, n_rows, self.freq)
+        tests = self._test_codes(axis, codes)
+        return [self._fold(axis, codes, code) for code in tests]
+
+    def dev_fold(self, time: Any, n_rows: int) -> Fold:
+        """The fold whose test rows are those of the dev step."""
+        axis, codes = fit_axis(time, n_rows, self.freq)
+        return self._fold(axis, codes, self._dev_code(axis, codes))
+
+    def fold_before(self, fold: Fold, time: Any, n_rows: int) -> Fold:
+        """The fold one step earlier: it tests the last step that `fold` trains on."""
+        axis, codes = fit_axis(time, n_rows, self.freq)
+        return self._fold(axis, codes, int(codes[fold.train].max()))
+
+    def _fold(self, axis: TimeAxis, codes: IntArray, code: int) -> Fold:
+        stop = code - self.gap
+        start = 0 if self.window is None else stop - self.window
+        train = np.flatnonzero((codes >= start) & (codes < stop))
+        label = axis.labels[code]
+        if train.size == 0:
+            reach = f"{self.window} steps" if self.window else "all steps"
+            raise TimeError(
+                f"step {label} has no rows to train on: {reach} before it, less a gap of "
+                f"{self.gap}, are empty. Choose later test or dev steps."
+            )
+        return Fold(label, train, np.flatnonzero(codes == code))
+
+    def _test_codes(self, axis: TimeAxis, codes: IntArray) -> list[int]:
+        observed = np.unique(codes)
+        if self.test is not None:
+            given = self.test if isinstance(self.test, list | tuple) else [self.test]
+            if isinstance(self.test, np.ndarray | pd.Index | pd.Series | range):
+                given = list(self.test)
+            tests = sorted({_code(axis, label, observed, "test") for label in given})
+        elif self.n_test is not None:
+            if self.n_test >= observed.size:
+                raise TimeError(
+                    f"n_test={self.n_test} but only {observed.size} steps have rows; at least one "
+                    "must be left to train on. Lower n_test."
+                )
+            tests = observed[-self.n_test :].tolist()
+        else:
+            dev = _code(axis, self.dev, observed, "dev")
+            tests = observed[observed > dev].tolist()
+        if not tests:
+            raise TimeError(f"there is no step to test after dev={self.dev!r}; choose earlier.")
+        if self.dev is not None and tests[0] <= _code(axis, self.dev, observed, "dev"):
+            raise TimeError(
+                f"test step {axis.labels[tests[0]]} is not after dev={self.dev!r}: what is tuned "
+                "on dev would have seen the future. Move dev before all test steps."
+            )
+        return tests
+
+    def _dev_code(self, axis: TimeAxis, codes: IntArray) -> int:
+        observed = np.unique(codes)
+        if self.dev is not None:
+            return _code(axis, self.dev, observed, "dev")
+        first = self._test_codes(axis, codes)[0]
+        before = observed[observed < first]
+        if before.size == 0:
+            raise TimeError("no step lies before the first test step, so there is none to tune on.")
+        return int(before[-1])
+
+
+def _labels(groups: Any, time: Any) -> Any:
+    """The time labels, by whichever name they came."""
+    labels = groups if time is None else time
+    if labels is None:
+        raise TimeError(
+            "RollingOrigin needs the time of every row; pass groups=time (scikit-learn's name for "
+            "it) or time=time."
+        )
+    return labels
+
+
+def _code(axis: TimeAxis, label: Any, observed: IntArray, argument: str) -> int:
+    """Step of a label the user named; it must have rows."""
+    labels = axis.labels
+    if axis.kind == "period":
+        wanted: Any = (
+            label if isinstance(label, pd.Period) else pd.Period(label, freq=str(axis.freq))
+        )
+        wanted = wanted.asfreq(labels[0].freq)
+    else:
+        wanted = label
+    found = [code for code in observed if labels[code] == wanted]
+    if not found:
+        known = ", ".join(str(labels[code]) for code in observed)
+        raise TimeError(
+            f"{argument} names the step {label!r}, which has no rows; the steps with rows are "
+            f"{known}."
+        )
+    return int(found[0])

@@ -1,0 +1,101 @@
+"""A frame of mean losses as text, Markdown, LaTeX or HTML, the best of every row marked."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from driftglm.exceptions import DataError
+
+Rows = list[list[str]]
+_LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"} | {
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+}
+
+
+def render(frame: pd.DataFrame, format: str, *, label: str, digits: int) -> str:  # noqa: A002
+    """The table as a string; the last row is the one over all steps."""
+    if format not in _FORMATS:
+        known = ", ".join(repr(name) for name in (*_FORMATS, "frame"))
+        raise DataError(f"format={format!r}; {known} are allowed.")
+    escape, bold, write = _FORMATS[format]
+    header = [escape(str(frame.index.name)), *(escape(str(name)) for name in frame.columns)]
+    body = []
+    for step, values in zip(frame.index, frame.to_numpy(), strict=True):
+        shown = [f"{value:.{digits}f}" for value in values]
+        best = min(
+            (text for text, v in zip(shown, values, strict=True) if np.isfinite(v)), key=float
+        )
+        # Models that look equally good at these digits are marked alike.
+        body.append([escape(str(step)), *(bold(text) if text == best else text for text in shown)])
+    return write(header, body, escape(label))
+
+
+def _text(header: list[str], body: Rows, label: str) -> str:
+    # A value without a star has a blank in its place, so that the points stay aligned.
+    body = [[row[0], *(v if v.endswith("*") else f"{v} " for v in row[1:])] for row in body]
+    header = [header[0], *(f"{name} " for name in header[1:])]
+    widths = [max(len(line[k]) for line in [header, *body]) for k in range(len(header))]
+
+    def line(cells: list[str]) -> str:
+        right = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
+        return "  ".join([cells[0].ljust(widths[0]), *right]).rstrip()
+
+    return "\n".join([f"{label} (* best)", line(header), *map(line, body)])
+
+
+def _markdown(header: list[str], body: Rows, label: str) -> str:
+    lines = [[f"{label}: {header[0]}", *header[1:]], ["---", *["---:"] * (len(header) - 1)], *body]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _latex(header: list[str], body: Rows, label: str) -> str:
+    def line(cells: list[str]) -> str:
+        return " & ".join(cells) + r" \\"
+
+    rows = [line(row) for row in body]
+    return "\n".join(
+        [
+            f"% {label}",
+            rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+            r"\hline",
+            line(header),
+            r"\hline",
+            *rows[:-1],
+            r"\hline",
+            rows[-1],
+            r"\hline",
+            r"\end{tabular}",
+        ]
+    )
+
+
+def _html(header: list[str], body: Rows, label: str) -> str:
+    def line(cells: list[str], tag: str) -> str:
+        return f"<tr>{''.join(f'<{tag}>{cell}</{tag}>' for cell in cells)}</tr>"
+
+    rows = "\n".join(line(row, "td") for row in body)
+    head = f"<thead>{line(header, 'th')}</thead>"
+    return f"<table>\n<caption>{label}</caption>\n{head}\n<tbody>\n{rows}\n</tbody>\n</table>"
+
+
+def _escape_latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def _escape_markdown(text: str) -> str:
+    return text.replace("|", r"\|")
+
+
+_Format = tuple[Callable[[str], str], Callable[[str], str], Callable[[list[str], Rows, str], str]]
+_FORMATS: dict[str, _Format] = {
+    "text": (str, lambda value: f"{value}*", _text),
+    "markdown": (_escape_markdown, lambda value: f"**{value}**", _markdown),
+    "latex": (_escape_latex, lambda value: rf"\textbf{{{value}}}", _latex),
+    "html": (html.escape, lambda value: f"<b>{value}</b>", _html),
+}

@@ -1,0 +1,187 @@
+"""The pieces of work in a comparison, and how they are run: in parallel, cached, with a bar."""
+
+from __future__ import annotations
+
+import sys
+import time as clock
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
+
+from driftglm._typing import FloatArray
+from driftglm.baselines.tuning import Choice, choose
+from driftglm.evaluation.cache import Cache, Piece
+from driftglm.evaluation.contestants import Data, chain_predictions, predictions, take
+from driftglm.evaluation.metrics import Metric
+from driftglm.evaluation.splits import Fold
+
+
+@dataclass(frozen=True)
+class FitTask:
+    """Fit a model with some parameters on a fold's training rows and predict its test rows."""
+
+    name: str
+    model: Any
+    params: dict[str, Any]
+    fold: Fold
+
+    def settings(self) -> tuple[Any, ...]:
+        """All that the outcome depends on, beside the data."""
+        return ("fit", self.model, self.params, self.fold.train, self.fold.test)
+
+    def run(self, data: Data) -> Piece:
+        """The predictions, and how long they took."""
+        began = clock.perf_counter()
+        found = predictions(self.model, self.params, data, self.fold.train, self.fold.test)
+        return {"seconds": clock.perf_counter() - began}, {"prediction": found}
+
+
+@dataclass(frozen=True)
+class ChainTask:
+    """Let a baseline run along its own grid on a tuning fold, and keep the best parameters."""
+
+    name: str
+    model: Any
+    metric: Metric
+    fold: Fold
+
+    def settings(self) -> tuple[Any, ...]:
+        """All that the outcome depends on, beside the data."""
+        return ("chain", self.model, self.metric.loss, self.fold.train, self.fold.test)
+
+    def run(self, data: Data) -> Piece:
+        """The chosen parameters, and how long the search took."""
+        began = clock.perf_counter()
+        test = self.fold.test
+
+        def error(prediction: FloatArray) -> float:
+            return mean_loss(self.metric, data, test, prediction, self.name)
+
+        chains = chain_predictions(self.model, data, self.fold.train, test)
+        choice: Choice = choose(
+            ((params, error(prediction)) for params, prediction in chain) for chain in chains
+        )
+        facts = {
+            "params": choice.params,
+            "error": choice.error,
+            "at_edge": choice.at_edge,
+            "seconds": clock.perf_counter() - began,
+        }
+        return facts, {}
+
+
+Task = FitTask | ChainTask
+N_WARNINGS = 5
+
+
+def observed_probability(data: Data, rows: np.ndarray, prediction: FloatArray) -> FloatArray:
+    """Predictions as a metric takes them: of classes, the probability of the one observed."""
+    if prediction.ndim == 1:
+        return prediction
+    column = np.searchsorted(np.unique(data.y), np.asarray(take(data.y, rows)))
+    return np.asarray(prediction[np.arange(rows.size), column])
+
+
+def mean_loss(
+    metric: Metric, data: Data, rows: np.ndarray, prediction: FloatArray, name: str
+) -> float:
+    """Weighted mean loss of predictions for some rows."""
+    y = np.asarray(take(data.y, rows))
+    losses = metric(y, observed_probability(data, rows, prediction), name)
+    return float(np.average(losses, weights=data.weights(rows)))
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs tasks; results come in the order of the tasks whatever `n_jobs` is."""
+
+    data: Data
+    n_jobs: int | None
+    cache: Cache | None
+    verbose: bool
+
+    def run(self, tasks: Sequence[Task], doing: str) -> list[Piece]:
+        """The piece of every task."""
+        if not tasks:
+            return []
+        jobs = (delayed(run_task)(k, t, self.data, self.cache) for k, t in enumerate(tasks))
+        pieces: list[Piece | None] = [None] * len(tasks)
+        with (
+            _bar(len(tasks), doing, shown=self.verbose) as advance,
+            warnings.catch_warnings(),
+        ):
+            # Workers whose memory has grown are replaced between tasks, which costs no result.
+            warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
+            for k, piece in self._results(jobs):
+                pieces[k] = piece
+                advance()
+        return [piece for piece in pieces if piece is not None]
+
+    def _results(self, jobs: Iterator[Any]) -> Any:
+        if effective_n_jobs(self.n_jobs) == 1:  # None may mean all that a backend has
+            return (function(*args) for function, args, _ in jobs)
+        try:
+            return Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(jobs)
+        except ValueError:  # a backend that cannot hand over results as they come
+            return Parallel(n_jobs=self.n_jobs)(jobs)
+
+
+def run_task(position: int, task: Task, data: Data, cache: Cache | None) -> tuple[int, Piece]:
+    """One task, read from the cache if it is there."""
+    key = cache.key(*task.settings()) if cache else ""
+    piece = cache.read(key) if cache else None
+    if piece is None:
+        # A sum depends in its last digits on the number of BLAS threads, and that number on how
+        # many workers there are; one thread each gives the same digits everywhere.
+        with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
+            # Printed by workers they would be lost, or repeated for every candidate: kept instead.
+            warnings.simplefilter("always")
+            facts, arrays = task.run(data)
+        said = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
+        piece = facts | {"warnings": list(said)[:N_WARNINGS]}, arrays
+        if cache:
+            cache.write(key, piece)
+    return position, piece
+
+
+class _bar(AbstractContextManager):  # noqa: N801 (used like a function)
+    """A progress bar on stderr; entering gives the function that advances it."""
+
+    def __init__(self, total: int, doing: str, *, shown: bool) -> None:
+        self.total, self.doing, self.shown = total, doing, shown
+        self.progress: Any = nullcontext()
+
+    def __enter__(self) -> Any:
+        if not self.shown:
+            return lambda: None
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(file=sys.stderr),
+        )
+        self.progress.__enter__()
+        task = self.progress.add_task(self.doing, total=self.total)
+        return lambda: self.progress.advance(task)
+
+    def __exit__(self, *error: object) -> None:
+        self.progress.__exit__(*error)
