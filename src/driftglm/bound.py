@@ -162,6 +162,7 @@ class Bound(Problem):
         if not self.family.quadratic:
             paths = self.design.eta_variance(cast("Posterior", state).variance)
             state.eta_variance = self.level_row_variance(state) + paths
+            state.log_likelihood = None
 
     def counts(self, posterior: Posterior) -> FloatArray:
         """n_gk: expected number of features per group and component."""

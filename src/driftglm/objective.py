@@ -100,6 +100,7 @@ class State:
     with the learned prior. `level_h` and `level_b` (n_levels, T) are the curvature and linear
     term of the likelihood that gave a level its posterior. `eta_variance` is the uncertainty of
     every row's eta; of length one, and zero, for quadratic families, which need its sum only.
+    `log_likelihood` is that of the rows where it is known; who changes eta forgets it.
     """
 
     beta: FloatArray
@@ -112,6 +113,7 @@ class State:
     noise: float
     eta: FloatArray
     eta_variance: FloatArray
+    log_likelihood: float | None = field(default=None, kw_only=True)
 
     def copy(self) -> Self:
         """An independent copy."""
@@ -198,6 +200,7 @@ class Problem:
         """Bring `eta_variance` in step with the levels (and nothing else is uncertain here)."""
         if not self.family.quadratic:
             state.eta_variance = self.level_row_variance(state)
+            state.log_likelihood = None
 
     def precision(self, state: State) -> float:
         """1 / noise where the family has noise, else 1."""
@@ -221,10 +224,12 @@ class Problem:
 
     def common_value(self, state: State) -> float:
         """Expected log-likelihood, divergence of the levels, log prior of the noise."""
+        known = state.log_likelihood
+        if known is None:
+            rows = self.y, state.eta, state.eta_variance, self.weights
+            known = self.family.log_likelihood(*rows, state.noise)
         return float(
-            self.family.log_likelihood(
-                self.y, state.eta, state.eta_variance, self.weights, state.noise
-            )
+            known
             - 0.5 * self.precision(state) * self.spread(state)
             - state.level_divergence.sum()
             + self.noise.log_prior(state.noise)
@@ -242,6 +247,7 @@ class Problem:
         old, state.noise = state.noise, self.best_noise(state)
         if state.noise == old:
             return 0.0
+        state.log_likelihood = None
         return float(abs(np.log(state.noise / old)) * np.sqrt(0.5 * self.n_rows))
 
 

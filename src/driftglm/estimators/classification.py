@@ -125,7 +125,10 @@ max_iter, tol, verbose, random_state, n_jobs
         return len(self.classes_) == TWO
 
     def _family(self) -> Family:
-        return Binomial() if self._binary else SoftmaxClass(n_classes=len(self.classes_))
+        if not self._binary:
+            return SoftmaxClass(n_classes=len(self.classes_))
+        # A posterior wants the expectation itself; a mode the bound, which never needs checking.
+        return Binomial(bounded=not (self.prior == "learned" or isinstance(self.prior, Learned)))
 
     def _set_target(self, y: np.ndarray) -> None:
         check_classification_targets(y)

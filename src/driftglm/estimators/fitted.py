@@ -6,7 +6,6 @@ answer the same questions, in the user's units and column order.
 
 from __future__ import annotations
 
-import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from driftglm.bound import Bound, Posterior
 from driftglm.objective import Objective, Problem, State
 from driftglm.priors.gaussian_path import posterior_inplace
 from driftglm.priors.mixture import Components, Tables, average_inplace, log_evidences_inplace
-from driftglm.solvers.levels import level_forecast, level_information, level_posterior
+from driftglm.solvers.levels import level_forecast, level_information
 
 
 @dataclass(frozen=True)
@@ -322,42 +321,6 @@ def _last_step(h: FloatArray, b: FloatArray, tables: Tables, phi: FloatArray) ->
     return last
 
 
-@kernel
-def _variances(h: FloatArray, b: FloatArray, tables: Tables, phi: FloatArray) -> FloatArray:
-    """Variance of every step of every path, the components' weights given."""
-    n_paths, n_steps = h.shape
-    evidence, parts = np.empty(phi.shape[1]), np.empty((3, phi.shape[1]))
-    out, work = np.empty((2, n_steps)), np.empty((4, n_steps))
-    variance = np.empty((n_paths, n_steps))
-    for i in range(n_paths):
-        log_evidences_inplace(h[i], b[i], tables, evidence, parts)
-        average_inplace(h[i], b[i], tables, phi[i], parts, out, work)
-        variance[i] = out[1]
-    return variance
-
-
-def _true_information(
-    bound: Bound, state: Posterior, levels: LevelFit
-) -> tuple[LevelFit, FloatArray, FloatArray]:
-    """Levels, and h and b of the paths, with the curvature of the likelihood itself.
-
-    A bound that is easy to climb bends more than the likelihood, so that intervals would come
-    out narrow. The means stay where they are: b moves with h.
-    """
-    weights = bound.family.true_curvature(bound.y, state.eta, state.eta_variance, bound.weights)
-    precision = bound.precision(state)
-    h = precision * bound.design.squares(weights) / bound.unit[:, None] ** 2
-    b = state.pull + (h - state.curvature) * state.beta * bound.unit[:, None]
-    level_h = precision * bound.level_squares(weights)
-    level_b = levels.b + (level_h - levels.h) * levels.mean
-    variance = levels.variance.copy()
-    for j in range(levels.scale.size):
-        law = float(levels.scale[j]), bool(levels.static[j])
-        variance[j] = level_posterior(*law, level_h[j], level_b[j])[0][1]
-    levels = dataclasses.replace(levels, h=level_h, b=level_b, variance=variance)
-    return levels, h, b
-
-
 @dataclass(frozen=True)
 class PosteriorFit(Fit):
     """A factorised posterior under the learned prior, in natural form.
@@ -387,24 +350,19 @@ class PosteriorFit(Fit):
     @classmethod
     def of(cls, bound: Bound, state: Posterior, columns: Columns) -> PosteriorFit:
         """Taken from where a solver ended."""
-        levels, h, b, variance = LevelFit.of(bound, state), state.curvature, state.pull, None
-        if not bound.family.quadratic:
-            levels, h, b = _true_information(bound, state, levels)
-            tables = state.components.tables()
-            variance = _variances(h, b, tables, state.phi) / bound.unit[:, None] ** 2
         return cls(
             columns=columns,
-            levels=levels,
+            levels=LevelFit.of(bound, state),
             importance=importance(bound, state, columns),
             beta=state.beta,
-            variance=state.variance if variance is None else variance,
+            variance=state.variance,
             phi=state.phi,
             log_pi=state.log_pi,
             components=state.components,
             kept=state.kept,
             unit=bound.unit,
-            h=h,
-            b=b,
+            h=state.curvature,
+            b=state.pull,
         )
 
     def inclusion(self) -> FloatArray:

@@ -67,13 +67,15 @@ class Family(Protocol):
         """-2 times the derivative of F with respect to the variance, times the noise variance."""
         ...
 
-    def true_curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """-E[d^2 log p / d eta^2], times the noise variance: what intervals are taken from.
-
-        The same as `curvature` where F is the expectation itself and no bound of it.
-        """
+    def evaluate(
+        self,
+        y: FloatArray,
+        mean: FloatArray,
+        variance: FloatArray,
+        weights: FloatArray,
+        noise: float,
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Log-likelihood, score and curvature together, new arrays; `separately` will do."""
         ...
 
     def squares(
@@ -100,3 +102,19 @@ class Family(Protocol):
         That is the reference times the information about a constant in all rows together.
         """
         ...
+
+
+def separately(
+    family: Family,
+    y: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    weights: FloatArray,
+    noise: float,
+) -> tuple[float, FloatArray, FloatArray]:
+    """`evaluate` for a family that gains nothing from doing all three at once."""
+    return (
+        family.log_likelihood(y, mean, variance, weights, noise),
+        family.score(y, mean, variance, weights),
+        family.curvature(y, mean, variance, weights),
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
+from driftglm.families.base import separately
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,16 @@ class Gaussian:
         del y, mean, variance
         return weights
 
-    def true_curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """The same."""
-        return self.curvature(y, mean, variance, weights)
+    def evaluate(
+        self,
+        y: FloatArray,
+        mean: FloatArray,
+        variance: FloatArray,
+        weights: FloatArray,
+        noise: float,
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """One after the other."""
+        return separately(self, y, mean, variance, weights, noise)
 
     def squares(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray

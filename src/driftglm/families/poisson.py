@@ -24,6 +24,7 @@ from scipy.special import gammaln, xlogy
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
+from driftglm.families.base import separately
 
 LARGEST = 1e15
 MOST = 700.0
@@ -85,11 +86,16 @@ class Poisson:
         del y
         return weights * _rate(mean, variance)
 
-    def true_curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """The same."""
-        return self.curvature(y, mean, variance, weights)
+    def evaluate(
+        self,
+        y: FloatArray,
+        mean: FloatArray,
+        variance: FloatArray,
+        weights: FloatArray,
+        noise: float,
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """One after the other."""
+        return separately(self, y, mean, variance, weights, noise)
 
     def squares(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray

@@ -209,7 +209,7 @@ class BlockSolver:
                 reason = StopReason.CONVERGED
                 break
             pulls.append(optimality)
-            if _stands_still(history, pulls):
+            if _stands_still(history, pulls) or np.isinf(optimality):
                 reason = StopReason.STALLED
                 break
         found = tuple(work.state for work in works)

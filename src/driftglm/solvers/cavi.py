@@ -125,6 +125,7 @@ class _Work(RowWork):
     problem: Bound
     state: Posterior
     order: IntArray = field(init=False)
+    stuck: bool = False
 
     def _variance(self) -> FloatArray:
         return self.state.variance
@@ -142,7 +143,8 @@ class _Work(RowWork):
             self._visit(order)
             return 0.0
 
-        self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
+        done = self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
+        self.stuck = not np.isfinite(done)
 
     def _visit(self, order: IntArray) -> None:
         bound, posterior = self.problem, self.state
@@ -206,7 +208,8 @@ class CAVISolver:
                 climb.live_paths()
             rise, last = climb.history[-1] - last, climb.history[-1]
             if rise < least * tol * n_rows:
-                reason = StopReason.CONVERGED
+                stuck = any(work.stuck for work in works)
+                reason = StopReason.STALLED if stuck else StopReason.CONVERGED
                 break
             n_rounds += 1
             if not climb.exhausted:  # a bold step is worth what the next pass makes of it

@@ -79,5 +79,6 @@ class Softmax:
         change = np.log(self.totals) - top - np.log(total)
         for state in states:
             state.eta += change
+            state.log_likelihood = None
         for offset in self.offsets:
             np.add(offset, change, out=offset)

@@ -124,7 +124,11 @@ class _Variables:
     def moved(self, beta: FloatArray, level_mean: FloatArray) -> State:
         """The state at other means; the levels keep their variance, the noise follows."""
         state = dataclasses.replace(
-            self.state, beta=beta, level_mean=level_mean, eta=self.objective.eta(beta, level_mean)
+            self.state,
+            beta=beta,
+            level_mean=level_mean,
+            eta=self.objective.eta(beta, level_mean),
+            log_likelihood=None,
         )
         state.noise = self.objective.best_noise(state)
         return state
@@ -269,6 +273,7 @@ def _zero_small_paths(objective: Objective, state: State) -> None:
     small = (state.beta**2).sum(axis=1) / n_counted < objective.zero_below
     state.eta -= objective.design.eta(np.where(small[:, None], state.beta, 0.0))
     state.beta[small] = 0.0
+    state.log_likelihood = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -14,8 +15,10 @@ from driftglm.solvers.levels import update_levels
 
 LEAST_DAMPING = 1e-6
 N_LEVEL_STEPS = 5
-ROUNDING = 1e-13
+ROUNDING = 1e-11
 """A value that falls by less than this times its size has not fallen."""
+NEAR = 1e-3
+"""Levels pulled by less than this need no further step of their own."""
 
 
 @dataclass
@@ -36,6 +39,7 @@ class RowWork:
     _start: FloatArray = field(init=False)
     _moments: FloatArray = field(init=False)
     _before: tuple[FloatArray, FloatArray] = field(init=False)
+    _rows: tuple[FloatArray, FloatArray] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         design = self.problem.design
@@ -66,9 +70,24 @@ class RowWork:
 
     def _refresh(self) -> None:
         """Score and curvature at the present eta."""
-        self.score = self.problem.score(self.state)
-        self._start = self.score.copy()
-        self.curvature = self.problem.curvature(self.state)
+        if self._quadratic:
+            self.score = self.problem.score(self.state)
+            self.curvature = self.problem.curvature(self.state)
+            self._start = self.score.copy()
+            return
+        if self.state.log_likelihood is None or self._rows is None:
+            self._evaluate()
+        assert self._rows is not None  # noqa: S101 (evaluated just now)
+        self.score, self.curvature = self._rows
+        self._rows = None  # kernels change the score
+
+    def _evaluate(self) -> None:
+        """Value, score and curvature have much in common: one pass over the rows for all three."""
+        problem, state = self.problem, self.state
+        state.log_likelihood, *rows = problem.family.evaluate(
+            problem.y, state.eta, state.eta_variance, problem.weights, state.noise
+        )
+        self._rows = rows[0], rows[1]
 
     def _weigh(self, order: IntArray) -> None:
         self.problem.design.weigh_inplace(self.curvature, order, self.squares, self.columns[4])
@@ -81,6 +100,7 @@ class RowWork:
             state.eta += column * problem.design.spread(path)
         levels = problem.level_row_variance(state)
         state.eta_variance = np.maximum(self._moments[1], 0.0) + levels
+        self._evaluate()
 
     def begin(self, order: IntArray) -> None:
         """Make ready to visit the features in `order`."""
@@ -106,13 +126,19 @@ class RowWork:
             return worst
 
         def value(state: State) -> float:
-            # Before their first step levels have no posterior whose divergence could count.
-            return self.problem.common_value(state) + first * float(state.level_divergence.sum())
+            if not first:
+                return self.problem.common_value(state)
+            # Before their first step levels have no posterior, whose spread and divergence could
+            # be held against them: the fit of the means alone must not get worse.
+            certain = dataclasses.replace(state, eta_variance=np.zeros(1), log_likelihood=None)
+            return self.problem.common_value(certain) + float(state.level_divergence.sum())
 
         worst = np.inf
         for _ in range(1 if self._quadratic else N_LEVEL_STEPS):
             first = not self.state.level_h.any()
             worst = self.guarded(step, value)
+            if worst < NEAR:
+                break
         return worst
 
     def for_kernels(self) -> RowState:
@@ -146,8 +172,8 @@ class RowWork:
         """
         if self.problem.family.bounded:
             return step()
+        before = value(self.state)
         backup = self.state.copy()
-        before = value(backup)
         tried_once = False
         while self.damping > LEAST_DAMPING:
             result = step()
