@@ -83,17 +83,19 @@ class ColumnDesign:
         """The same design with every column's weighted mean taken off.
 
         `own` (n_timesteps,) is the share a step's own mean has in what is taken off there, the
-        rest being the mean over all steps; none if not given. A step without rows takes that of
-        the step before it, or after it at the start.
+        rest being the mean over all steps; none if not given. Where a column is zero in all rows
+        of a step, nothing is: it would compete with the level there, with a coefficient of any
+        size. A step without rows takes the center of the step before it, or after it at the start.
         """
         sums, counts = self.sums(weights), self.by_step(weights)
         means = sums.sum(axis=1) / weights.sum()
-        center = np.repeat(means[:, None], self.n_timesteps, axis=1)
+        seen = np.flatnonzero(counts > 0)
+        center = np.repeat(means[:, None], seen.size, axis=1)
         if own is not None:
-            seen = np.flatnonzero(counts > 0)
-            center[:, seen] += own[seen] * (sums[:, seen] / counts[seen] - means[:, None])
-            before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
-            center = center[:, seen[np.maximum(before, 0)]]
+            center += own[seen] * (sums[:, seen] / counts[seen] - means[:, None])
+        center[np.diff(self.segments, axis=1)[:, seen] == 0] = 0.0
+        before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
+        center = center[:, np.maximum(before, 0)]
         full = np.flatnonzero(self.segments[:, -1] - self.segments[:, 0] == self.n_rows)
         if not full.size:
             return dataclasses.replace(self, center=center)
