@@ -984,3 +984,33 @@ def test_the_same_fit_twice_is_the_same_to_the_last_bit(rows, fitted):
     assert_array_equal(other.coef_path_, fitted.coef_path_)
     assert_array_equal(other.objective_history_, fitted.objective_history_)
     assert_array_equal(other.coef_std_path_, fitted.coef_std_path_)
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5, 2.0])
+def test_a_trend_in_a_columns_mean_is_not_taken_for_drift(slope):
+    """The level moves; a column that moves along must not be set against it."""
+    rng = np.random.default_rng(3)
+    time = np.repeat(np.arange(9), 100)
+    X = rng.normal(size=(900, 8))
+    X[:, 0] += slope * time
+    y = X[:, 0] + 0.5 * X[:, 1] + 0.4 * rng.normal(size=9)[time] + 0.5 * rng.normal(size=900)
+    past = time < 8
+    model = DriftRegressor().fit(X[past], y[past], time=time[past])
+    kinds = model.summary().set_index("feature")["kind"]
+    assert kinds["x0"] == "static"
+    assert_allclose(model.coef_path_[:, 0], 1.0, atol=0.08)
+
+
+def test_levels_that_do_not_move_leave_columns_at_their_overall_mean(rng):
+    time = np.repeat(np.arange(6), 40)
+    X = rng.normal(size=(240, 3)) + 0.3 * time[:, None]
+    model = DriftRegressor().fit(X, X[:, 0] - 0.3 * time + rng.normal(size=240), time=time)
+    center = model._fit.columns.center
+    own = np.array([X[time == t].mean(axis=0) for t in range(6)])
+    share = (center - X.mean(axis=0)) / (own - X.mean(axis=0))
+    assert (share < 0.75).all()
+    moving = DriftRegressor().fit(X, X[:, 0] + 3 * rng.normal(size=6)[time], time=time)
+    share = (moving._fit.columns.center - X.mean(axis=0)) / (own - X.mean(axis=0))
+    assert (share > 0.9).all()
+    single = DriftRegressor().fit(X[::40], rng.normal(size=6), time=np.arange(6))
+    assert_allclose(single._fit.columns.center, np.tile(X[::40].mean(axis=0), (6, 1)))
