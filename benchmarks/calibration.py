@@ -24,9 +24,9 @@ PAGE = """# Calibration of the logistic model
 
     python benchmarks/calibration.py --write docs/results
 
-Panels drawn from the model: 8 steps, 30 features of which 6 drift, {seeds} panels a line. `scale` is
-the typical size of an effect on the logit of a feature of unit variance. Coverage of intervals of
-90 %: of the probabilities of the training rows, of those of the step after the last, and of the
+Panels drawn from the model: 8 steps, 30 features of which 6 drift, {seeds} panels a line. `scale`
+is the typical size of an effect on the logit of a feature of unit variance. Coverage of intervals
+of 90 %: of the probabilities of the training rows, of those of the step after the last, and of the
 coefficients of the six features.
 
 {table}
@@ -35,9 +35,9 @@ Forecast probabilities against what happened, {rows:,} forecasts (300 rows a ste
 
 ![Reliability of forecast probabilities](reliability.svg)
 
-Intervals are too narrow where little can be told: with 100 binary rows a step many of the six
-effects cannot be told from zero and are taken for it, and the posterior of each path ignores what
-it shares with the others. From 300 rows a step they are close to honest.
+Intervals of probabilities are close to honest. Those of coefficients are too narrow where little can
+be told: with 100 binary rows a step many of the six effects cannot be told from zero and are taken
+for it.
 """
 
 
