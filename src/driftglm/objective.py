@@ -22,6 +22,7 @@ from driftglm.design import ColumnDesign
 from driftglm.families import Family
 from driftglm.priors import PathPrior, PathStats, Penalty
 
+N_HALVINGS = 40
 FLOOR = 1e-12
 """eps^2 in units of var(y) / mean(x^2): a path this small counts as zero."""
 
@@ -172,6 +173,26 @@ class Problem:
             eta=self.design.eta(beta) + self.offset,
             eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
         )
+
+    def tamed(self, beta: FloatArray) -> FloatArray:
+        """Starting paths, halved until they fit no worse than none at all.
+
+        One scoring step from zero may lead anywhere if counts are large.
+        """
+        if self.family.quadratic or not beta.any():
+            return beta
+        certain = np.zeros(1)
+
+        def fit(paths: FloatArray) -> float:
+            eta = self.design.eta(paths) + self.offset
+            return self.family.log_likelihood(self.y, eta, certain, self.weights, self.noise.start)
+
+        least = fit(np.zeros_like(beta))
+        for _ in range(N_HALVINGS):
+            if fit(beta) >= least:
+                return beta
+            beta = 0.5 * beta
+        return np.zeros_like(beta)
 
     def eta(self, beta: FloatArray, level_mean: FloatArray) -> FloatArray:
         """The linear predictor of every row."""

@@ -323,7 +323,7 @@ class DriftEstimator(BaseEstimator):
         best: SolverResult | None = None
         for kind in kinds:
             start = [
-                bound.start_posterior(start_paths(kind, rows.start_data(), n_steps))
+                bound.start_posterior(bound.tamed(start_paths(kind, rows.start_data(), n_steps)))
                 for bound, rows in zip(bounds, responses, strict=True)
             ]
             result = self._run(CAVISolver(), bounds, start, coupling)
@@ -360,7 +360,7 @@ class DriftEstimator(BaseEstimator):
         kind: Init = "lasso-one" if self.init == "auto" and prior.sparse else self.init
         n_steps = responses[0].n_timesteps
         states = [
-            objective.start(start_paths(kind, rows.start_data(), n_steps))
+            objective.start(objective.tamed(start_paths(kind, rows.start_data(), n_steps)))
             for objective, rows in zip(objectives, responses, strict=True)
         ]
         solver = SOLVERS[self.solver]()
@@ -442,6 +442,7 @@ class DriftEstimator(BaseEstimator):
             model = clone(self).set_params(extrapolate="hold", verbose=False)
             # Codes are steps already: the user's labels, their freq and gaps play no part.
             axis = TimeAxis("integer", 0, past.n_timesteps, 1)
+            self._carry_over(model)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)
                 model._fit_steps(past, axis)  # noqa: SLF001
@@ -455,6 +456,9 @@ class DriftEstimator(BaseEstimator):
                 )
                 errors[choice] += self._loss(now, eta + now.exposure[:, None])
         return "forecast" if errors["forecast"] < errors["hold"] else "hold"
+
+    def _carry_over(self, model: DriftEstimator) -> None:
+        """Give a clone what it must know of the target before it can be fitted."""
 
     def _loss(self, rows: Rows, eta: FloatArray) -> float:
         """Negative log-likelihood of some rows at eta (n_rows, n_responses)."""

@@ -128,25 +128,35 @@ max_iter, tol, verbose, random_state, n_jobs
         if not self._binary:
             return SoftmaxClass(n_classes=len(self.classes_))
         # A posterior wants the expectation itself; a mode the bound, which never needs checking.
-        return Binomial(bounded=not (self.prior == "learned" or isinstance(self.prior, Learned)))
+        return Binomial(bounded=not self._learned)
+
+    @property
+    def _learned(self) -> bool:
+        return isinstance(self.prior, Learned) or (
+            isinstance(self.prior, str) and self.prior == "learned"
+        )
+
+    def _carry_over(self, model: DriftEstimator) -> None:
+        model.classes_ = self.classes_
 
     def _set_target(self, y: np.ndarray) -> None:
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if self.classes_.size < TWO:
             raise DataError(
-                f"y has one class only ({self.classes_[0]!r}); a classifier needs 2 or more, so "
-                "there is nothing to learn from these rows."
+                f"y has one class only ({self.classes_.tolist()[0]!r}); a classifier needs 2 or "
+                "more, so there is nothing to learn from these rows."
             )
 
     def _read_target(self, y: np.ndarray) -> FloatArray:
         """Positions in `classes_`, as numbers."""
         known = np.isin(y, self.classes_)
         if not known.all():
+            shown = ", ".join(repr(label) for label in self.classes_[:SHOWN].tolist())
             raise DataError(
-                f"y has the class {y[~known][0]!r}, which the model was not fitted with; it knows "
-                f"{', '.join(map(repr, self.classes_[:SHOWN]))}"
-                f"{', ...' if self.classes_.size > SHOWN else ''}. Fit again to add a class."
+                f"y has the class {y[~known][:1].tolist()[0]!r}, which the model was not fitted "
+                f"with; it knows {shown}{', ...' if self.classes_.size > SHOWN else ''}. Fit again "
+                "to add a class."
             )
         return np.searchsorted(self.classes_, y).astype(np.float64)
 
@@ -154,8 +164,10 @@ max_iter, tol, verbose, random_state, n_jobs
         if self.class_weight is None:
             return sample_weight
         labels = np.asarray(y).ravel()
-        weights = compute_sample_weight(self.class_weight, labels)
-        return weights * check_weights(sample_weight, labels.size)
+        return self._weights_of(labels) * check_weights(sample_weight, labels.size)
+
+    def _weights_of(self, labels: np.ndarray) -> FloatArray:
+        return np.asarray(compute_sample_weight(self.class_weight, labels))
 
     def _responses(self, rows: Rows) -> list[Rows]:
         if isinstance(rows.family, Binomial):
@@ -168,7 +180,12 @@ max_iter, tol, verbose, random_state, n_jobs
             return Alone()
         offsets = tuple(data["offset"] for data in problems)
         weights = problems[0]["weights"]
-        return Softmax(offsets, np.ones_like(weights), weights)
+        tilts: tuple[FloatArray, ...] = ()
+        if self._learned:  # a mode has next to no uncertainty to tilt
+            tilts = tuple(np.zeros(weights.size) for _ in problems)
+            for data, tilt in zip(problems, tilts, strict=True):
+                data["family"] = dataclasses.replace(data["family"], tilt=tilt)
+        return Softmax(offsets, np.ones_like(weights), weights, tilts)
 
     def _loss(self, rows: Rows, eta: FloatArray) -> float:
         if isinstance(rows.family, Binomial):
@@ -207,6 +224,14 @@ max_iter, tol, verbose, random_state, n_jobs
 
         As `DriftRegressor.update`. The new rows may lack classes but not bring new ones.
         """
+        if self.class_weight is None:
+            return self._update_rows(X, y, time, sample_weight)
+        self._read_target(np.asarray(y).ravel())  # a class not seen before has no weight either
+        if self.class_weight == "balanced":
+            raise DataError(
+                "class_weight='balanced' depends on all rows together, those of earlier steps "
+                "included, and cannot be updated; pass a dict of weights, or fit again."
+            )
         return self._update_rows(X, y, time, self._class_weights(y, sample_weight))
 
     # -------------------------------------------------------------- prediction
@@ -221,8 +246,8 @@ max_iter, tol, verbose, random_state, n_jobs
         check_is_fitted(self, "coef_path_")
         mean, variance = self._eta_moments(X, time)
         if self._binary:
-            p = Binomial().mean(mean[:, 0], variance[:, 0])
-            return np.column_stack([1.0 - p, p])
+            sides = [Binomial().mean(sign * mean[:, 0], variance[:, 0]) for sign in (-1, 1)]
+            return np.column_stack(sides)
         out = np.empty_like(mean)
         for rows, draws in self._draws(mean, variance):
             out[rows] = draws.mean(axis=0)

@@ -21,7 +21,7 @@ from driftglm.families import Poisson
 from driftglm.objective import Noise
 from driftglm.priors import Learned, PathPrior
 
-LEAST_EXCESS = 1e-9
+LEAST_EXCESS, MOST_EXCESS = 1e-9, 1e12
 
 
 class DriftPoissonRegressor(RegressorMixin, DriftEstimator):
@@ -172,8 +172,9 @@ max_iter, tol, verbose, random_state, n_jobs
         self._uncertain_eta(X, time)
         mean, variance = self._moments(X, time, exposure)
         expected = self._family().mean(mean, variance)
-        excess = self._noise_seen - 1.0 + expected * np.expm1(variance)
-        excess = np.maximum(excess, LEAST_EXCESS)
+        with np.errstate(over="ignore"):
+            excess = self._noise_seen - 1.0 + expected * np.expm1(variance)
+        excess = np.clip(excess, LEAST_EXCESS, MOST_EXCESS)
         tails = np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
         scattered = nbinom.ppf(tails[:, None], expected / excess, 1.0 / (1.0 + excess))
         plain = poisson.ppf(tails[:, None], expected)

@@ -248,6 +248,11 @@ class Binomial:
         return REFERENCE
 
     def effective_rows(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
-        """4 p (1 - p) of the rows: all of them if the classes are equally common."""
-        center = self.center(y, weights, offset)
-        return REFERENCE * float(weights.sum()) * float(expit(center) * expit(-center))
+        """4 E[p (1 - p)] of the rows, were eta's variance about the center the reference.
+
+        With p of the center itself the grid would reach below what can be told from zero where
+        effects are strong: of 5 noise columns 90 % were "included" at 60 rows a step.
+        """
+        eta = self.center(y, weights, offset) + np.sqrt(REFERENCE) * NODES
+        slope = float(np.sum(NODE_WEIGHTS * expit(eta) * expit(-eta)))
+        return REFERENCE * float(weights.sum()) * slope

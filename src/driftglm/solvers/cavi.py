@@ -37,6 +37,7 @@ evidences are still far from final and a component lost is lost for good, more i
 RARE = 0.1
 """Paths less likely than this to matter are visited once a pass, the others N_INNER times more."""
 N_INNER = 4
+CAUTION = 0.25
 DROP = 1e-10
 """Components with a smaller share of the features are dropped."""
 RISE, RISE_WARM = 0.1, 0.02
@@ -130,6 +131,11 @@ class _Work(RowWork):
     def _variance(self) -> FloatArray:
         return self.state.variance
 
+    @property
+    def _starts_at_points(self) -> bool:
+        quadratic = self.problem.family.quadratic
+        return not quadratic and not self.state.curvature.any() and bool(self.state.beta.any())
+
     def update_levels(self) -> float:
         """Levels given the rest."""
         return average_levels(
@@ -143,6 +149,13 @@ class _Work(RowWork):
             self._visit(order)
             return 0.0
 
+        if self._starts_at_points:
+            # Paths given as a start have no posterior yet, whose divergence could be compared:
+            # a cautious step, as it is.
+            self.damping = CAUTION
+            step()
+            self.damping = 1.0
+            return
         done = self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
         self.stuck = not np.isfinite(done)
 

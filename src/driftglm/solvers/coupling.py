@@ -57,11 +57,15 @@ class Softmax:
         The responses' offsets (n_rows,), changed in place.
     totals, weights
         (n_rows,) N_n and the rows' weights.
+    tilts
+        The responses' tilts (n_rows,) (see `driftglm.families.multinomial`), changed in place;
+        none: Jensen's bound.
     """
 
     offsets: tuple[FloatArray, ...]
     totals: FloatArray
     weights: FloatArray
+    tilts: tuple[FloatArray, ...] = ()
 
     @property
     def constant(self) -> float:
@@ -69,16 +73,45 @@ class Softmax:
         return float(np.sum(self.weights * (self.totals - xlogy(self.totals, self.totals))))
 
     def settle(self, states: Sequence[State]) -> None:
-        """mu_n = log N_n - log sum_k E[exp(eta_nk)]."""
-        top = np.full(self.totals.size, -np.inf)
-        for state in states:
-            np.maximum(top, state.eta + 0.5 * state.eta_variance, out=top)
-        total = np.zeros_like(top)
-        for state in states:
-            total += np.exp(state.eta + 0.5 * state.eta_variance - top)
-        change = np.log(self.totals) - top - np.log(total)
+        """mu_n = log N_n - log sum_k E[exp(eta_nk)], the expectation tilted."""
+        tilts = self.tilts or tuple(np.zeros(1) for _ in states)
+        log_total, rates = _log_total(states, tilts)
+        if self.tilts:
+            log_total = self._tilt(states, log_total, rates)
+        change = np.log(self.totals) - log_total
         for state in states:
             state.eta += change
             state.log_likelihood = None
         for offset in self.offsets:
             np.add(offset, change, out=offset)
+
+    def _tilt(
+        self, states: Sequence[State], log_total: FloatArray, rates: list[FloatArray]
+    ) -> FloatArray:
+        """Move the tilts to the shares, row by row where that tightens the bound."""
+        shares = [np.exp(rate - log_total) for rate in rates]
+        new_total, _ = _log_total(states, shares)
+        old = new_total * 0.0 + log_total
+        new = new_total.copy()
+        for state, tilt, share in zip(states, self.tilts, shares, strict=True):
+            old += 0.5 * tilt**2 * state.eta_variance
+            new += 0.5 * share**2 * state.eta_variance
+        better = new < old
+        for tilt, share in zip(self.tilts, shares, strict=True):
+            tilt[better] = share[better]
+        return np.where(better, new_total, log_total)
+
+
+def _log_total(
+    states: Sequence[State], tilts: Sequence[FloatArray]
+) -> tuple[FloatArray, list[FloatArray]]:
+    """log sum_k of the tilted expectations, and their logarithms."""
+    rates = [
+        state.eta + (0.5 - tilt) * state.eta_variance
+        for state, tilt in zip(states, tilts, strict=True)
+    ]
+    top = np.max(rates, axis=0)
+    total = np.zeros_like(top)
+    for rate in rates:
+        total += np.exp(rate - top)
+    return top + np.log(total), rates
