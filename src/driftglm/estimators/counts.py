@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.stats import nbinom, poisson
+from scipy.stats import gamma, nbinom, poisson
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -22,6 +22,7 @@ from driftglm.objective import Noise
 from driftglm.priors import Learned, PathPrior
 
 LEAST_EXCESS, MOST_EXCESS = 1e-9, 1e12
+LARGE = 1e6
 
 
 class DriftPoissonRegressor(RegressorMixin, DriftEstimator):
@@ -175,10 +176,16 @@ max_iter, tol, verbose, random_state, n_jobs
         with np.errstate(over="ignore"):
             excess = self._noise_seen - 1.0 + expected * np.expm1(variance)
         excess = np.clip(excess, LEAST_EXCESS, MOST_EXCESS)
-        tails = np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
-        scattered = nbinom.ppf(tails[:, None], expected / excess, 1.0 / (1.0 + excess))
-        plain = poisson.ppf(tails[:, None], expected)
-        return np.asarray(np.where(excess > LEAST_EXCESS, scattered, plain).T)
+        tails = np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]])
+        out = poisson.ppf(tails, np.minimum(expected, LARGE))
+        some = (excess > LEAST_EXCESS) & (expected <= LARGE)
+        shape, odds = expected[some] / excess[some], 1.0 / (1.0 + excess[some])
+        out[:, some] = nbinom.ppf(tails, shape, odds)
+        # Counting up to a large quantile takes for ever; a gamma law is the same by then.
+        large = expected > LARGE
+        scale = np.maximum(excess[large], 1.0)
+        out[:, large] = gamma.ppf(tails, np.maximum(expected[large] / scale, LEAST_EXCESS)) * scale
+        return np.asarray(out.T)
 
     def score(
         self,

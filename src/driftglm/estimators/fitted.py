@@ -123,7 +123,7 @@ class LevelFit:
         `moved` is what must be added to the first level, the intercept, to have it at the last
         step's center throughout: mean and variance, (T,) each. What goes on as it was may be the
         level at each step's own center or the level at one fixed point; both are forecast, and
-        count by their evidence.
+        count the same: a few dozen steps do not tell which it is.
         """
         means, variances = np.zeros(self.scale.size), np.zeros(self.scale.size)
         for j in range(self.scale.size):
@@ -134,10 +134,8 @@ class LevelFit:
                 series.append((h * less, (b + h * moved[0]) * less))
             law = float(self.scale[j]), bool(self.static[j])
             found = np.array([level_forecast(*law, *each, n_steps) for each in series])
-            weight = np.exp(found[:, 2] - found[:, 2].max())
-            weight /= weight.sum()
-            means[j] = weight @ found[:, 0]
-            variances[j] = weight @ (found[:, 1] + (found[:, 0] - means[j]) ** 2)
+            means[j] = found[:, 0].mean()
+            variances[j] = (found[:, 1] + (found[:, 0] - means[j]) ** 2).mean()
         return means, variances
 
 

@@ -77,7 +77,7 @@ def level_posterior(
 ) -> tuple[FloatArray, float, tuple[float, float]]:
     """Mean and variance (2, T), divergence from the prior, and (P(moving), E[rho | moving])."""
     laws = level_components(scale, h.size, static=static)
-    out, phi, divergence, _ = _averaged(laws, h, b)
+    out, phi, divergence = _averaged(laws, h, b)
     moving = float(phi[1:].sum())
     rho = float(phi[1:] @ laws.rho[1:]) / moving if moving > 0 else 1.0
     return out, divergence, (moving, rho)
@@ -85,31 +85,25 @@ def level_posterior(
 
 def level_forecast(
     scale: float, static: bool, h: FloatArray, b: FloatArray, n_steps: int
-) -> tuple[float, float, float]:
-    """Mean and variance `n_steps` after the last, and the log density of the steps' levels b / h.
-
-    A forecast is empty steps at the end; they change no evidence.
-    """
-    seen = h > 0
-    density = 0.5 * float(np.sum(np.log(h[seen]) - b[seen] ** 2 / h[seen]))
+) -> tuple[float, float]:
+    """Mean and variance `n_steps` after the last: a forecast is empty steps at the end."""
     empty = np.zeros(n_steps)
     h, b = np.concatenate([h, empty]), np.concatenate([b, empty])
-    out, _, _, evidence = _averaged(level_components(scale, h.size, static=static), h, b)
-    return float(out[0, -1]), float(out[1, -1]), evidence + density
+    out = _averaged(level_components(scale, h.size, static=static), h, b)[0]
+    return float(out[0, -1]), float(out[1, -1])
 
 
 def _averaged(
     laws: Components, h: FloatArray, b: FloatArray
-) -> tuple[FloatArray, FloatArray, float, float]:
-    """Mean and variance (2, T), weights of the laws, divergence from the prior, log evidence."""
+) -> tuple[FloatArray, FloatArray, float]:
+    """Mean and variance (2, T), weights of the laws, divergence from the prior."""
     tables, log_pi = laws.tables(), level_log_weights(laws.count)
     evidence, parts, phi = np.empty(laws.count), np.empty((3, laws.count)), np.empty(laws.count)
     log_evidences_inplace(h, b, tables, evidence, parts)
     weights_inplace(evidence, log_pi, phi)
     out = np.empty((2, h.size))
     divergence = average_inplace(h, b, tables, phi, parts, out, np.empty((4, h.size)))
-    total = float(np.logaddexp.reduce(evidence + log_pi))
-    return out, phi, divergence - float(phi @ log_pi), total
+    return out, phi, divergence - float(phi @ log_pi)
 
 
 def level_information(
