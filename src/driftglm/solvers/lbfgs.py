@@ -95,17 +95,17 @@ class _Variables:
 
     def pack(self) -> FloatArray:
         state = self.state
+        self.first_shocks = np.zeros(len(self.levels))
         scaled = state.beta / self.unit[:, None]
         parts = [scaled[self.moving].ravel(), scaled[self.constant, 0]]
-        for whitening, path, unit in zip(
-            self.levels, state.level_mean, self.level_unit, strict=True
-        ):
-            flat, shocks = whitening.invert(path)
-            parts += [np.array([flat / unit]), shocks]
+        for j, whitening in enumerate(self.levels):
+            flat, shocks = whitening.invert(state.level_mean[j])
+            self.first_shocks[j] = float(shocks @ shocks)
+            parts += [np.array([flat / self.level_unit[j]]), shocks]
         return np.concatenate(parts)
 
-    def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        """Paths, level paths and the shocks' sum of squares."""
+    def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Paths, level paths and the sum of squares of every level's shocks."""
         n_steps = self.objective.design.n_timesteps
         beta = np.zeros_like(self.state.beta)
         end = int(self.moving.sum()) * n_steps
@@ -113,11 +113,11 @@ class _Variables:
         start, end = end, end + int(self.constant.sum())
         beta[self.constant] = (x[start:end] * self.unit[self.constant])[:, None]
         level_mean = np.zeros_like(self.state.level_mean)
-        shocks_squared = 0.0
+        shocks_squared = np.zeros(len(self.levels))
         for j, whitening in enumerate(self.levels):
             shocks = x[end + 1 : end + 1 + whitening.n_shocks]
             level_mean[j] = whitening.path(float(x[end] * self.level_unit[j]), shocks)
-            shocks_squared += float(shocks @ shocks)
+            shocks_squared[j] = float(shocks @ shocks)
             end += 1 + whitening.n_shocks
         return beta, level_mean, shocks_squared
 
@@ -137,6 +137,9 @@ class _Variables:
         """The state at a vector; `evaluate` tells its value."""
         beta, level_mean, self.shocks_squared = self.unpack(x)
         self.trial = self.moved(beta, level_mean)
+        # The means' part of a level's divergence from its law is half its shocks' squares.
+        gain = 0.5 * (self.shocks_squared - self.first_shocks)
+        self.trial.level_divergence = self.state.level_divergence + gain
         return self.trial
 
     def evaluate(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -147,7 +150,7 @@ class _Variables:
         value = objective.family.log_likelihood(
             objective.y, state.eta, state.eta_variance, objective.weights, state.noise
         )
-        value += penalty.log_density.sum() - 0.5 * self.shocks_squared
+        value += penalty.log_density.sum() - 0.5 * self.shocks_squared.sum()
         value += objective.noise.log_prior(state.noise) - 0.5 * precision * self.spread
         score = precision * objective.score(state)
         slope = design.gradient(score) - _pull(
