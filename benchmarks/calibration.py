@@ -35,9 +35,9 @@ Forecast probabilities against what happened, {rows:,} forecasts (300 rows a ste
 
 ![Reliability of forecast probabilities](reliability.svg)
 
-Intervals of probabilities are close to honest. Those of coefficients are too narrow where little can
-be told: with 100 binary rows a step many of the six effects cannot be told from zero and are taken
-for it.
+Intervals of probabilities are close to honest. Those of coefficients are too narrow where little
+can be told: with 100 binary rows a step many of the six effects cannot be told from zero and are
+taken for it.
 """
 
 

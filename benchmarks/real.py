@@ -39,9 +39,9 @@ LEARNED = """## What was learned
   and columns whose mean wanders cannot be told from the level. Centring columns at their step's own
   mean was worth more than everything else together; the
   [decision](../adr/0007-the-level-of-a-step.md) has the figures.
-- bike_hour: counts scatter 20 to 30 times more than a Poisson law. Without a dispersion every wiggle
-  of a month is certain, and so is its drift. The season turns so fast that the last month alone is a
-  strong baseline; the learned prior has no advantage over it in loss, but its intervals know.
+- bike_hour: counts scatter 20 to 30 times more than a Poisson law. Without a dispersion every
+  wiggle of a month is certain, and so is its drift. The season turns so fast that the last month
+  alone is a strong baseline; the learned prior is level with it in loss, and knows how sure it is.
 - The paper's priors, modes without a dispersion, are good in most months and far off in a few: a
   dummy seen in a single step can take any coefficient.
 """

@@ -87,19 +87,19 @@ def test_one_step_is_scikit_learns_multinomial_regression(intercept, rng):
 
 def test_without_autocorrelation_steps_are_fitted_apart(rng):
     X, y, counts = rows(rng)
-    X3, y3, _ = rows(rng, n_classes=3)
+    X_three, y_three, _ = rows(rng, n_classes=3)
     time = np.repeat([3, 4, 6], 80)
     settings = {"prior": ridge(), "fit_intercept": False, **TIGHT}
     binary = DriftClassifier(**settings).fit(X, y, time=time)
     count = DriftPoissonRegressor(**settings).fit(X, counts, time=time)
-    several = DriftClassifier(**settings).fit(X3, y3, time=time)
+    several = DriftClassifier(**settings).fit(X_three, y_three, time=time)
     assert binary.coef_path_.shape == (4, 5)
     assert several.coef_path_.shape == (4, 3, 5)
     for t, step in ((0, 3), (1, 4), (3, 6)):
         own = time == step
         one = logistic(X[own], y[own], intercept=False)
         assert_allclose(binary.coef_path_[t], one.coef_[0], rtol=1e-5, atol=1e-6)
-        one = logistic(X3[own], y3[own], intercept=False)
+        one = logistic(X_three[own], y_three[own], intercept=False)
         assert_allclose(several.coef_path_[t], one.coef_, rtol=1e-5, atol=1e-5)
         peer = PoissonRegressor(
             alpha=STRENGTH / own.sum(), fit_intercept=False, tol=1e-12, max_iter=100_000,
@@ -153,13 +153,13 @@ def test_counts_with_exposure_are_rates_with_weights(prior, rng):
 def test_both_solvers_climb_to_the_same_point_over_time(rng):
     """The level's law is chosen between rounds; without one the problem has a single maximum."""
     X, y, counts = rows(rng)
-    X3, y3, _ = rows(rng, n_classes=3)
+    X_three, y_three, _ = rows(rng, n_classes=3)
     time = np.repeat([0, 1, 2], 80)
     prior = ridge(STRENGTH, 0.8)
     for estimator, design, target in (
         (DriftClassifier, X, y),
         (DriftPoissonRegressor, X, counts),
-        (DriftClassifier, X3, y3),
+        (DriftClassifier, X_three, y_three),
     ):
         block, lbfgs = (
             estimator(prior=prior, fit_intercept=False, solver=solver, **TIGHT).fit(

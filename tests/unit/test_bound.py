@@ -184,13 +184,18 @@ def dense_elbo(bound, data, posterior):
     if bound.noise.given is None:
         nu, s0 = bound.noise.degrees, bound.noise.reference
         prior = -(nu / 2 + 1) * np.log(noise) - nu * s0 / (2 * noise)
-    # The prior of the weights: three nonzero features, spread evenly over the laws of a group.
+    return likelihood - ratio + prior + prior_of_weights(bound, posterior), mean_eta
+
+
+def prior_of_weights(bound, posterior):
+    """Three nonzero features, spread evenly over the laws of a group."""
+    total = 0.0
     for g, static in enumerate((False, True)[: bound.n_groups]):
         allowed = ~posterior.components.is_zero
         if static:
             allowed &= posterior.components.is_static
-        prior += bound.prior.prior_count * posterior.log_pi[g, allowed].mean()
-    return likelihood - ratio + prior, mean_eta
+        total += bound.prior.prior_count * posterior.log_pi[g, allowed].mean()
+    return total
 
 
 def after_a_level_step(bound, data, posterior):

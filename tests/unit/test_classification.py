@@ -555,7 +555,7 @@ def test_an_update_cannot_balance_classes_without_the_earlier_rows():
     old = time < 2004
     model = DriftClassifier(prior="fixed", keep_data=True, class_weight="balanced")
     model.fit(X[old], y[old], time=time[old])
-    with pytest.raises(DataError, match="all rows together.*dict"):
+    with pytest.raises(DataError, match=r"all rows together.*dict"):
         model.update(X[~old], y[~old], time=time[~old])
 
 

@@ -177,7 +177,7 @@ max_iter, tol, verbose, random_state, n_jobs
             excess = self._noise_seen - 1.0 + expected * np.expm1(variance)
         excess = np.clip(excess, LEAST_EXCESS, MOST_EXCESS)
         tails = np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]])
-        out = poisson.ppf(tails, np.minimum(expected, LARGE))
+        out = np.asarray(poisson.ppf(tails, np.minimum(expected, LARGE)))
         some = (excess > LEAST_EXCESS) & (expected <= LARGE)
         shape, odds = expected[some] / excess[some], 1.0 / (1.0 + excess[some])
         out[:, some] = nbinom.ppf(tails, shape, odds)
