@@ -465,11 +465,15 @@ class DriftEstimator(BaseEstimator):
         family = rows.family
         return -family.log_likelihood(rows.y, eta[:, 0], np.zeros(1), rows.weights, 1.0)
 
-    def _steps(self, code: int) -> list[Step]:
-        """Coefficients of a step, which may lie after the last, for every response."""
+    def _steps(self, code: int, *, drift: bool = True) -> list[Step]:
+        """Coefficients of a step, which may lie after the last, for every response.
+
+        Without `drift` coefficients that are held are as certain as those of the last step.
+        """
         n_ahead = code - self._axis.n_timesteps + 1
         if n_ahead > 0 and self.extrapolate_ == "hold":
-            return [fit.held(n_ahead) for fit in self._fits]
+            last = self._axis.n_timesteps - 1
+            return [fit.held(n_ahead) if drift else fit.at(last) for fit in self._fits]
         return [fit.at(code) for fit in self._fits]
 
     @property
@@ -490,27 +494,31 @@ class DriftEstimator(BaseEstimator):
                 eta[rows, k] = np.asarray(part @ step.coef).ravel() + step.intercept
         return eta
 
-    def _by_step(self, time: Any, n_rows: int) -> Iterator[tuple[np.ndarray, list[Step]]]:
+    def _by_step(
+        self, time: Any, n_rows: int, *, drift: bool = True
+    ) -> Iterator[tuple[np.ndarray, list[Step]]]:
         """Rows and coefficients of every step that occurs; no time: the next step."""
         if time is None:
-            yield np.arange(n_rows), self._steps(self._next_code)
+            yield np.arange(n_rows), self._steps(self._next_code, drift=drift)
             return
         codes = self._axis.encode(time, n_rows)
         for code in np.unique(codes):
-            yield np.flatnonzero(codes == code), self._steps(int(code))
+            yield np.flatnonzero(codes == code), self._steps(int(code), drift=drift)
 
     @property
     def _has_posterior(self) -> bool:
         return isinstance(self._fit, PosteriorFit)
 
-    def _eta_moments(self, X: Any, time: Any) -> tuple[FloatArray, FloatArray]:
+    def _eta_moments(
+        self, X: Any, time: Any, *, drift: bool = True
+    ) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the linear predictor, (n_rows, n_responses); a mode is certain."""
         if not self._has_posterior:
             mean = self._linear_predictor(X, time)
             return mean, np.zeros_like(mean)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         mean, variance = np.empty((2, X.shape[0], len(self._fits)))
-        for rows, steps in self._by_step(time, X.shape[0]):
+        for rows, steps in self._by_step(time, X.shape[0], drift=drift):
             part = X if time is None else X[rows]
             squares = part.multiply(part) if hasattr(part, "multiply") else part * part
             for k, step in enumerate(steps):

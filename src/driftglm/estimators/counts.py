@@ -152,14 +152,20 @@ max_iter, tol, verbose, random_state, n_jobs
         """
         return self._update_rows(X, y, time, sample_weight, exposure)
 
-    def _moments(self, X: Any, time: Any, exposure: Any) -> tuple[FloatArray, FloatArray]:
-        mean, variance = (part[:, 0] for part in self._eta_moments(X, time))
+    def _moments(
+        self, X: Any, time: Any, exposure: Any, *, drift: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        mean, variance = (part[:, 0] for part in self._eta_moments(X, time, drift=drift))
         return mean + log_exposure(exposure, mean.size), variance
 
     def predict(self, X: Any, *, time: Any = None, exposure: Any = None) -> FloatArray:
-        """Expected counts, the uncertainty of the coefficients integrated out."""
+        """Expected counts, the uncertainty of the coefficients integrated out.
+
+        Coefficients that are held are taken as they were: how far they may have moved since, which
+        widens intervals, would count upwards only.
+        """
         check_is_fitted(self, "coef_path_")
-        return self._family().mean(*self._moments(X, time, exposure))
+        return self._family().mean(*self._moments(X, time, exposure, drift=False))
 
     def predict_interval(
         self, X: Any, time: Any = None, level: float = 0.9, *, exposure: Any = None
@@ -171,7 +177,7 @@ max_iter, tol, verbose, random_state, n_jobs
         """
         normal_quantile(level)  # checks the level
         self._uncertain_eta(X, time)
-        mean, variance = self._moments(X, time, exposure)
+        mean, variance = self._moments(X, time, exposure, drift=True)
         expected = self._family().mean(mean, variance)
         with np.errstate(over="ignore"):
             excess = self._noise_seen - 1.0 + expected * np.expm1(variance)

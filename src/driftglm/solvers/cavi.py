@@ -40,9 +40,9 @@ N_INNER = 4
 CAUTION = 0.25
 DROP = 1e-10
 """Components with a smaller share of the features are dropped."""
-RISE, RISE_WARM = 0.1, 0.02
+RISE, RISE_SLOW = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
-is close to the end at once and must not stop for being so."""
+is close to the end at once and must not stop for being so; several responses climb slowly."""
 STILL = (1e-10, 1e-6)
 """An update smaller than this (in squared deviations, in probability) is left undone."""
 
@@ -214,7 +214,7 @@ class CAVISolver:
         n_rows = works[0].problem.n_rows
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
-        n_rounds, least = 0, RISE_WARM if self.warm else RISE
+        n_rounds, least = 0, RISE_SLOW if self.warm or len(works) > 1 else RISE
         while not climb.exhausted:
             climb.all_paths()
             if not self.warm:
