@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from driftglm import baselines, evaluation, priors, simulate
-    from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
+    from driftglm.estimators import (
+        DriftClassifier,
+        DriftPoissonRegressor,
+        DriftRegressor,
+        DriftTextModel,
+    )
 
 __version__ = _version("driftglm")
 
@@ -17,6 +22,7 @@ _HOMES = {
     "DriftClassifier": "driftglm.estimators",
     "DriftPoissonRegressor": "driftglm.estimators",
     "DriftRegressor": "driftglm.estimators",
+    "DriftTextModel": "driftglm.estimators",
 }
 _SUBMODULES = {"baselines", "evaluation", "priors", "simulate"}
 
@@ -24,6 +30,7 @@ __all__ = [
     "DriftClassifier",
     "DriftPoissonRegressor",
     "DriftRegressor",
+    "DriftTextModel",
     "__version__",
     "baselines",
     "evaluation",

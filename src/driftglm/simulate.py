@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.exceptions import DataError
 from driftglm.priors.chain import ALPHA_BOUND
 
@@ -103,6 +104,90 @@ def simulate_panel(  # noqa: PLR0913
         noise_variance=noise_variance,
         mean=mean[past],
         mean_next=mean[~past],
+    )
+
+
+@dataclass(frozen=True)
+class Text:
+    """Documents of steps 0..T-1 for training, those of step T to test on, and the truth.
+
+    Parameters
+    ----------
+    counts, effects, time
+        Training documents: word counts (n, V), effects (n, F), steps (n,).
+    counts_next, effects_next
+        Documents of the step after the last.
+    coef_path
+        (T + 1, F, V) the truth, zero where nothing was planted.
+    background
+        (T + 1, V) log shares of a document without effects.
+    planted
+        (F, V) whether a path is not zero.
+    """
+
+    counts: csr_array
+    effects: FloatArray
+    time: IntArray
+    counts_next: csr_array
+    effects_next: FloatArray
+    coef_path: FloatArray
+    background: FloatArray
+    planted: BoolArray
+
+
+def simulate_text(  # noqa: PLR0913
+    *,
+    n_timesteps: int = 6,
+    docs_per_step: int = 40,
+    tokens_per_doc: int = 400,
+    n_words: int = 200,
+    n_effects: int = 4,
+    words_per_effect: int = 10,
+    scale: float = 1.0,
+    drift: float = 0.3,
+    correlation: float = 0.9,
+    random_state: int | np.random.Generator = 0,
+) -> Text:
+    """Draw documents from the text model: a drifting background and sparse drifting effects.
+
+    Every document has each effect with probability 1/2 (0 or 1). An effect changes the log rate of
+    `words_per_effect` words by a path: a constant of size `scale` and random sign, plus a
+    stationary chain of standard deviation `drift` and the given `correlation`. The background has
+    Zipf's shares and moves a little from step to step.
+
+    Examples
+    --------
+    >>> from driftglm.simulate import simulate_text
+    >>> text = simulate_text(n_words=50, n_effects=3)
+    >>> text.counts.shape, text.effects.shape, text.coef_path.shape
+    ((240, 50), (240, 3), (7, 3, 50))
+    """
+    rng = np.random.default_rng(random_state)
+    n_all = n_timesteps + 1
+    background = np.tile(-np.log(np.arange(n_words) + 5.0), (n_all, 1))
+    background += np.cumsum(0.05 * rng.normal(size=background.shape), axis=0)
+    background -= np.log(np.exp(background).sum(axis=1, keepdims=True))
+    coef_path = np.zeros((n_all, n_effects, n_words))
+    for i in range(n_effects):
+        for w in rng.choice(n_words, min(words_per_effect, n_words), replace=False):
+            level = scale * rng.choice([-1.0, 1.0])
+            coef_path[:, i, w] = level + drift * _chain(n_all, correlation, rng)
+    time = np.repeat(np.arange(n_all), docs_per_step)
+    effects = (rng.random((time.size, n_effects)) < 0.5).astype(np.float64)  # noqa: PLR2004
+    eta = background[time] + np.einsum("ni,niw->nw", effects, coef_path[time])
+    share = np.exp(eta - eta.max(axis=1, keepdims=True))
+    share /= share.sum(axis=1, keepdims=True)
+    counts = csr_array(rng.multinomial(tokens_per_doc, share).astype(np.float64))
+    past, next_ = np.flatnonzero(time < n_timesteps), np.flatnonzero(time == n_timesteps)
+    return Text(
+        counts=counts[past],
+        effects=effects[past],
+        time=time[past],
+        counts_next=counts[next_],
+        effects_next=effects[next_],
+        coef_path=coef_path,
+        background=background,
+        planted=np.asarray(coef_path.any(axis=0)),
     )
 
 

@@ -474,7 +474,6 @@ def test_no_step_raises_the_objective(kind):
 @pytest.mark.parametrize(
     ("maker", "settings", "message"),
     [
-        (LassoAll, {"family": "text"}, "text.*not available"),
         (LassoAll, {"always_in": [9]}, "positions run from 0 to 4"),
         (RidgeAll, {"strength": -1.0}, "strength"),
         (RidgeTS, {"autocorrelation": 1.0}, "autocorrelation"),

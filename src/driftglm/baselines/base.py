@@ -21,12 +21,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.baselines.losses import LOSSES, deviance
 from driftglm.baselines.rows import Rows, check_exposure, check_weights
+from driftglm.baselines.text_methods import TextMethods
 from driftglm.baselines.tuning import Choice, choose, warn_at_edge
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import fit_axis
 from driftglm.exceptions import ConvergenceWarning, DataError
 
-Family = Literal["gaussian", "binomial", "poisson"]
+Family = Literal["gaussian", "binomial", "poisson", "text"]
 N_CLASSES = 2
 TUNING_TOL = 1e-4
 """Good enough to rank candidates; the chosen one is fitted again to the full tolerance."""
@@ -55,7 +56,7 @@ def _has_classes(model: Any) -> bool:
     return True
 
 
-class Baseline(BaseEstimator):
+class Baseline(TextMethods, BaseEstimator):
     """Base of the baselines; see `LassoAll` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -98,7 +99,12 @@ class Baseline(BaseEstimator):
         time : (n_rows,) integers, dates, Periods or an ordered Categorical; None: one timestep
         sample_weight : (n_rows,), a row of weight 2 counts as two rows
         exposure : (n_rows,), counts only: the expected count is exposure * exp(eta)
+
+        With family="text" X is word counts (n_docs, V) and y the documents' effects (n_docs, F).
         """
+        if self.family == "text":
+            self._fit_text(X, y, time, sample_weight=sample_weight, exposure=exposure)
+            return self
         rows = self._read(X, y, time, sample_weight, exposure)
         params = self.tunable_params()
         if None in params.values():
@@ -116,6 +122,7 @@ class Baseline(BaseEstimator):
         sample_weight: Any = None,
         exposure: Any = None,
         exposure_new: Any = None,
+        y_new: Any = None,
     ) -> Iterator[Chain]:
         """Predictions of the next step's rows by every candidate, in chains of falling strength.
 
@@ -127,9 +134,13 @@ class Baseline(BaseEstimator):
         ------
         iterator of (dict, ndarray)
             Parameters for `set_params`, and the mean predicted for every row of `X_new` (the
-            probability of `classes_[1]`, for two classes).
+            probability of `classes_[1]`, for two classes). With family="text" the log-likelihood
+            of every document, for which `y_new`, the new documents' effects, is needed.
         """
         self._validate_params()
+        if self.family == "text":
+            yield from self._text_chains((X, y, time), (X_new, y_new))
+            return
         rows = self._read(X, y, time, sample_weight, exposure)
         X_new = validate_data(self, X_new, accept_sparse="csr", dtype=np.float64, reset=False)
         offset = check_exposure(exposure_new, self.family, X_new.shape[0])
@@ -152,11 +163,6 @@ class Baseline(BaseEstimator):
 
     def _read(self, X: Any, y: Any, time: Any, sample_weight: Any, exposure: Any) -> Rows:
         """Validated rows that carry weight."""
-        if self.family == "text":
-            raise DataError(
-                "family='text' is not available in the baselines yet; "
-                "'gaussian', 'binomial' and 'poisson' are."
-            )
         numeric = self.family != "binomial"
         X, y = validate_data(
             self,
@@ -215,6 +221,7 @@ class Baseline(BaseEstimator):
 
     def predict(self, X: Any, *, time: Any = None, exposure: Any = None) -> Any:
         """Predicted mean of every row; for two classes, the more probable class."""
+        self._refuse_text("predict", "log_prob")
         eta = self._eta(X, time)
         if self.family == "binomial":
             check_exposure(exposure, self.family, eta.size)
@@ -233,7 +240,9 @@ class Baseline(BaseEstimator):
         return self._eta(X, time)
 
     def score(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> float:
-        """R^2, accuracy, or the share of the Poisson deviance explained."""
+        """R^2, accuracy, the share of the Poisson deviance explained, or a text's likelihood."""
+        if self.family == "text":
+            return float(self.document_log_likelihood(X, y, time=time).sum())
         prediction = self.predict(X, time=time)
         if self.family == "binomial":
             return float(accuracy_score(y, prediction, sample_weight=sample_weight))
@@ -252,6 +261,7 @@ class Baseline(BaseEstimator):
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags(poor_score=True)
             tags.target_tags.positive_only = self.family == "poisson"
+            tags.target_tags.two_d_labels = self.family == "text"
         return tags
 
 

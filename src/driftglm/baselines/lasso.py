@@ -17,6 +17,7 @@ from driftglm.baselines.problem import Problem, Solution
 from driftglm.baselines.quadratic import EmptyQuadratic, LassoQuadratic
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import lasso_strengths
+from driftglm.baselines.text import TextKind
 
 N_APPROACHES = 6
 
@@ -71,7 +72,9 @@ class LassoAll(_Lasso):
         strength of least error on the last step, and fit again with all rows. (Within a single
         step every fifth row is held out instead.)
     family
-        "gaussian", "binomial" (two classes) or "poisson" (counts, with an optional exposure).
+        "gaussian", "binomial" (two classes), "poisson" (counts, with an optional exposure) or
+        "text": `fit(counts, effects, time=)` on word counts (n_docs, V) and the documents' effects
+        (n_docs, F), around a background of smoothed word shares; see `driftglm.baselines.text`.
     window
         Use only the last `window` timesteps of the axis, empty ones counted; None: all of them.
     fit_intercept
@@ -94,6 +97,7 @@ class LassoAll(_Lasso):
     classes_ : the two classes, family="binomial"
     timesteps_ : labels of the training steps
     converged_, n_iter_ : whether the tolerance was reached, and in how many reweighting steps
+    background_ : (V,), with family="text"; `coef_` is (F, V)
 
     Examples
     --------
@@ -104,6 +108,7 @@ class LassoAll(_Lasso):
     ([0.75], 1.0)
     """
 
+    _text_kind: ClassVar[TextKind] = TextKind("lasso", "all")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_Lasso._parameter_constraints,  # noqa: SLF001
         "window": [Interval(Integral, 1, None, closed="left"), None],
@@ -142,6 +147,8 @@ class LassoOne(_Lasso):
     The parameters are those of `LassoAll`, without `window`. ``strength=None`` is settled by
     fitting the step before the last and scoring on the last.
     """
+
+    _text_kind: ClassVar[TextKind] = TextKind("lasso", "one")
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from driftglm.baselines.problem import Problem, Solution
 from driftglm.baselines.quadratic import RidgeQuadratic
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import ridge_strengths
+from driftglm.baselines.text import TextKind
 
 
 class _Ridge(PooledBaseline):
@@ -59,6 +60,7 @@ class RidgeAll(_Ridge):
     ([0.5], 1.0)
     """
 
+    _text_kind: ClassVar[TextKind] = TextKind("ridge", "all")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **_Ridge._parameter_constraints,  # noqa: SLF001
         "window": [Interval(Integral, 1, None, closed="left"), None],
@@ -97,6 +99,8 @@ class RidgeOne(_Ridge):
     The parameters are those of `RidgeAll`, without `window`. ``strength=None`` is settled by
     fitting the step before the last and scoring on the last.
     """
+
+    _text_kind: ClassVar[TextKind] = TextKind("ridge", "one")
 
     def __init__(
         self,

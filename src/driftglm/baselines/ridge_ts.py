@@ -20,6 +20,7 @@ from driftglm.baselines.problem import Problem, spread
 from driftglm.baselines.quadratic import DIRECT
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import fixed_scale
+from driftglm.baselines.text import TextKind
 from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 from driftglm.exceptions import ConvergenceWarning, DataWarning
 from driftglm.priors import Fixed
@@ -75,6 +76,7 @@ class RidgeTS(Baseline):
     [1.0, 2.0, 3.0, 3.9]
     """
 
+    _text_kind: ClassVar[TextKind] = TextKind("ridge", "ts")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Baseline._parameter_constraints,  # noqa: SLF001
         "autocorrelation": [Interval(Real, 0, 1, closed="left"), None],

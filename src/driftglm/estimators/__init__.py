@@ -3,5 +3,6 @@
 from driftglm.estimators.classification import DriftClassifier
 from driftglm.estimators.counts import DriftPoissonRegressor
 from driftglm.estimators.regression import DriftRegressor
+from driftglm.estimators.text import DriftTextModel
 
-__all__ = ["DriftClassifier", "DriftPoissonRegressor", "DriftRegressor"]
+__all__ = ["DriftClassifier", "DriftPoissonRegressor", "DriftRegressor", "DriftTextModel"]

@@ -19,7 +19,6 @@ from driftglm.evaluation.contestants import (
     Data,
     check_models,
     split_pipeline,
-    take,
     tunes_in_chains,
 )
 from driftglm.evaluation.fingerprint import data_digest, digest, library_fingerprint
@@ -65,7 +64,8 @@ def compare(  # noqa: PLR0913
         where its methods have such an argument; transformers are fitted to training rows only.
     X, y, time
         The rows: X may be whatever the models take, a list of texts included. y is numbers,
-        classes or counts; time as in `driftglm.DriftRegressor`.
+        classes or counts; time as in `driftglm.DriftRegressor`. For text models X is the word
+        counts and y the documents' effects.
     splitter
         Which steps are the dev step and the test steps.
     grids
@@ -73,10 +73,11 @@ def compare(  # noqa: PLR0913
         GridSearchCV. Baselines with ``strength=None`` have a wide grid of their own and share
         work along it; a model without a grid is used as it is.
     metric
-        "mse", "log_loss", "poisson" (deviance), a function (y, prediction) -> losses, or "auto":
-        log loss for classifiers, Poisson deviance if a model is one of counts, else squared
-        error. The prediction of a classifier, as a metric sees it, is the probability it gave
-        to the class observed.
+        "mse", "log_loss", "poisson" (deviance), "nll", a function (y, prediction) -> losses, or
+        "auto": log loss for classifiers, negative log-likelihood for text models, Poisson deviance
+        if a model is one of counts, else squared error. The prediction of a classifier, as a
+        metric sees it, is the probability it gave to the class observed; that of a text model the
+        log-likelihood of the document.
     tune
         "dev": choose parameters once, by the error on the dev step of fits to the steps before.
         "origin": again for every test step, on the last step before it.
@@ -221,7 +222,7 @@ class Contest:
     ) -> Comparison:
         data = self.data
         rows = np.concatenate([fold.test for fold in folds])
-        y = np.asarray(take(data.y, rows))
+        y = data.target(rows)
         shown, losses = {}, {}
         for name, parts in found.items():
             prediction = np.concatenate(parts)
@@ -266,6 +267,7 @@ def _read(
         raise DataError("time is None; a comparison over time needs the time of every row.")
     axis, codes = fit_axis(time, n_rows, splitter.freq)
     X = X.tocsr() if hasattr(X, "tocsr") else X
+    y = y.tocsr() if hasattr(y, "tocsr") else y
     return Data(X, y, time, axis, codes, **numbers)
 
 

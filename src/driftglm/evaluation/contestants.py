@@ -33,6 +33,16 @@ class Data:
         """Weights of some rows, ones if there are none."""
         return np.ones(rows.size) if self.sample_weight is None else self.sample_weight[rows]
 
+    def target(self, rows: IntArray) -> Any:
+        """y of some rows; of documents, whose y are their effects, the number of tokens."""
+        y = take(self.y, rows)
+        if np.ndim(y) < 2 and not hasattr(y, "tocsr"):  # noqa: PLR2004
+            return np.asarray(y)
+        counts: Any = take(self.X, rows)
+        if not hasattr(counts, "sum"):  # texts that a pipeline counts
+            return np.full(rows.size, np.nan)
+        return np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+
     def labels(self, rows: IntArray, model: Any) -> Any:
         """Time of some rows, such that a model with freq=None has the same steps as the splits."""
         if getattr(model, "freq", None) is None:
@@ -70,6 +80,11 @@ def split_pipeline(model: Any) -> tuple[Any | None, Any, str]:
     return (model[:-1] if len(model.steps) > 1 else None), final, f"{name}__"
 
 
+def is_text(final: Any) -> bool:
+    """Whether a model takes counts and effects and is judged by the likelihood of documents."""
+    return hasattr(final, "document_log_likelihood")
+
+
 def prepared(model: Any, params: dict[str, Any]) -> Any:
     """A fresh, unfitted copy with parameters set."""
     return clone(model).set_params(**{name: clone(v, safe=False) for name, v in params.items()})
@@ -80,12 +95,17 @@ def predictions(
 ) -> FloatArray:
     """Fit on some rows, predict others; what is fitted, transformers too, sees `train` alone.
 
-    Predictions are means, or probabilities (n, K) of the classes of `y` for a classifier.
+    Predictions are means, or probabilities (n, K) of the classes of `y` for a classifier, or the
+    log-likelihood of every document for a text model.
     """
     transform, final, _ = split_pipeline(prepared(model, params))
     X, X_new = _transformed(transform, data, train, test)
     fit_extras = data.extras(train, final, "fit")
     final.fit(X, take(data.y, train), **fit_extras)
+    if is_text(final):
+        extras = data.extras(test, final, "document_log_likelihood")
+        found = final.document_log_likelihood(X_new, take(data.y, test), **extras)
+        return np.asarray(found, dtype=np.float64)
     if not is_classifier(final):
         mean = final.predict(X_new, **data.extras(test, final, "predict"))
         return np.asarray(mean, dtype=np.float64).reshape(test.size)
@@ -102,6 +122,8 @@ def chain_predictions(
     extras = data.extras(train, final, "fit")
     if "exposure" in extras:
         extras["exposure_new"] = data.extras(test, final, "predict")["exposure"]
+    if is_text(final):
+        extras["y_new"] = take(data.y, test)
     classes = np.unique(data.y) if is_classifier(final) else None
     for chain in final.tuning_chains(X, take(data.y, train), X_new, **extras):
         yield (
@@ -146,6 +168,8 @@ def check_models(models: Any) -> dict[str, Any]:
             raise DataError(f"model {name!r} is the class {model.__name__}; pass an object of it.")
         final = split_pipeline(model)[1]
         needed = "predict_proba" if is_classifier(final) else "predict"
+        if is_text(final):
+            needed = "document_log_likelihood"
         lacking = [part for part in ("fit", needed) if not hasattr(final, part)]
         if lacking:
             raise DataError(

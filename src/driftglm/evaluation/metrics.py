@@ -11,6 +11,7 @@ from scipy.special import xlogy
 from sklearn.base import is_classifier
 
 from driftglm._typing import FloatArray
+from driftglm.evaluation.contestants import is_text
 from driftglm.exceptions import DataError
 
 SMALLEST = float(np.finfo(np.float64).eps)
@@ -74,10 +75,17 @@ def poisson_deviance(y: Any, prediction: FloatArray) -> FloatArray:
     return np.where(positive, np.maximum(deviance, 0.0), np.inf)
 
 
+def negative_log_likelihood(y: Any, prediction: FloatArray) -> FloatArray:
+    """Minus the log-likelihood of a document; `prediction` is that."""
+    del y
+    return np.asarray(-prediction)
+
+
 METRICS = {
     "mse": Metric("mse", "mean squared error", squared_error),
     "log_loss": Metric("log_loss", "log loss", log_loss),
     "poisson": Metric("poisson", "mean Poisson deviance", poisson_deviance),
+    "nll": Metric("nll", "mean negative log-likelihood", negative_log_likelihood),
 }
 
 
@@ -92,6 +100,12 @@ def find_metric(metric: str | LossFunction, finals: dict[str, Any]) -> Metric:
         known = ", ".join(repr(name) for name in METRICS)
         raise DataError(
             f"metric={metric!r}; 'auto', {known} or a function (y, prediction) -> losses."
+        )
+    texts = [name for name, final in finals.items() if is_text(final)]
+    if (metric == "nll") != bool(texts) or 0 < len(texts) < len(finals):
+        raise DataError(
+            f"metric={metric!r} does not suit all models ({', '.join(texts) or 'none'} are of "
+            "text); compare text models by 'nll' and the others by the others."
         )
     needs_classes = [name for name, final in finals.items() if is_classifier(final)]
     if (metric == "log_loss") != bool(needs_classes) or 0 < len(needs_classes) < len(finals):
@@ -112,6 +126,15 @@ def _auto(finals: dict[str, Any]) -> str:
         )
     if classifiers:
         return "log_loss"
+    texts = [name for name, final in finals.items() if is_text(final)]
+    if texts and len(texts) < len(finals):
+        others = [name for name in finals if name not in texts]
+        raise DataError(
+            f"{texts[0]!r} is a model of text and {others[0]!r} is not; "
+            "they have no loss in common. Compare one kind at a time."
+        )
+    if texts:
+        return "nll"
     return "poisson" if any(map(_is_poisson, finals.values())) else "mse"
 
 

@@ -92,7 +92,7 @@ def mean_loss(
     metric: Metric, data: Data, rows: np.ndarray, prediction: FloatArray, name: str
 ) -> float:
     """Weighted mean loss of predictions for some rows."""
-    y = np.asarray(take(data.y, rows))
+    y = data.target(rows)
     losses = metric(y, observed_probability(data, rows, prediction), name)
     return float(np.average(losses, weights=data.weights(rows)))
 

@@ -1,0 +1,173 @@
+"""The baselines for text: ridge and lasso around a background of word shares.
+
+They minimise
+
+    - sum_nw c_nw log p(w | f_n) + strength / 2 sum beta' A beta     (ridge, ridge over time)
+    - sum_nw c_nw log p(w | f_n) + strength sum |beta|               (lasso)
+
+with p(w | f) proportional to exp(background_w + sum_i (f_i - mean_i) beta_iw). The background is
+that of the last training step (-one, -ts) or of all training documents (-all), smoothed as in
+`driftglm.estimators.text.DriftTextModel`; it is the intercept. Ridge is the Fixed prior of that
+model; the lasso visits coefficients in the same way, with soft thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.baselines.rows import EVERY
+from driftglm.baselines.strength import fixed_scale
+from driftglm.estimators.text_data import Background, Contexts, collapse, log_background
+from driftglm.estimators.text_fit import ModeTextFit, log_likelihoods
+from driftglm.estimators.text_solve import TextResult, TextSettings, solve_text
+from driftglm.exceptions import DataError
+from driftglm.priors import Fixed
+from driftglm.solvers.text_mode import TextMode
+
+SMOOTHING = 0.5
+RIDGE_STRENGTHS = np.geomspace(100.0, 0.1, 10)
+"""One over the variance of a coefficient, whose natural size is that of a log rate."""
+CHAIN_STRENGTHS = np.geomspace(30.0, 0.3, 5)
+CHAIN_CORRELATIONS = (0.5, 0.9, 0.98)
+LASSO_STRENGTHS = np.geomspace(1.0, 1e-4, 17)
+"""Relative to the smallest strength at which every coefficient is zero."""
+TUNING_TOL, TUNING_PASSES = 0.05, 8
+FLAT = 1e-5
+"""A pass that raises the objective by less than this per token, or by 10 `tol`, is the last."""
+PASSES_PER_STEP = 10
+"""A reweighting step of the other families, of which `max_iter` allows so many, is worth several
+passes over all words."""
+
+TextChain = Iterator[tuple[dict[str, Any], TextResult]]
+
+
+@dataclass(frozen=True)
+class TextKind:
+    """Which penalty, on which documents."""
+
+    penalty: Literal["ridge", "lasso"]
+    rows: Literal["one", "all", "ts"]
+
+    @property
+    def background(self) -> Background:
+        """Of every step, or of all documents."""
+        return "all" if self.rows == "all" else "step"
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Validated documents; `codes` are steps of the time axis."""
+
+    counts: Any
+    effects: Any
+    codes: IntArray
+
+    def take(self, keep: np.ndarray) -> Documents:
+        """Some of them."""
+        rows = np.flatnonzero(keep)
+        return Documents(self.counts[rows], self.effects[rows], self.codes[rows])
+
+    def held_out(self) -> tuple[Documents, Documents]:
+        """Earlier documents and the last step's; within one step every fifth one is held out."""
+        last = self.codes == self.codes.max()
+        if last.all():
+            every = min(EVERY, last.size)
+            last = np.arange(last.size) % every == every - 1
+        return self.take(~last), self.take(last)
+
+
+@dataclass(frozen=True)
+class TextPenalty:
+    """A text baseline with what its class and parameters say about the fit.
+
+    `tol` bounds the objective, which a coefficient pulled by one deviation could raise by 1/2: its
+    root bounds the pulls.
+    """
+
+    kind: TextKind
+    window: int | None
+    max_iter: int
+    tol: float
+
+    def contexts(self, docs: Documents) -> Contexts:
+        """The documents a baseline uses, collapsed, in steps from 0."""
+        last = int(docs.codes.max())
+        if self.kind.rows == "one":
+            docs = docs.take(docs.codes == last)
+        elif self.window is not None:
+            docs = docs.take(docs.codes > last - self.window)
+        codes = docs.codes if self.kind.rows == "ts" else np.zeros_like(docs.codes)
+        contexts = collapse(docs.counts, docs.effects, codes)
+        if not contexts.codes.size:
+            raise DataError("the documents to be fitted have no tokens; drop the step they are of.")
+        return contexts
+
+    def fit(
+        self,
+        contexts: Contexts,
+        params: dict[str, Any],
+        *,
+        start: TextMode | None = None,
+        tuning: bool = False,
+    ) -> TextResult:
+        """One fit; while tuning, as precise as a ranking of candidates needs."""
+        strength = float(params["strength"])
+        n_steps = int(contexts.codes.max()) + 1
+        base = log_background(
+            contexts.counts, contexts.codes, n_steps, self.kind.background, SMOOTHING
+        )
+        lasso = self.kind.penalty == "lasso"
+        most, tol = PASSES_PER_STEP * self.max_iter, float(np.sqrt(self.tol))
+        chain = Fixed(fixed_scale(strength), params.get("autocorrelation", 0.0))
+        settings = TextSettings(
+            prior=chain,
+            by_effect=True,
+            center=self.kind.background,
+            max_iter=min(most, TUNING_PASSES) if tuning else most,
+            tol=max(tol, TUNING_TOL) if tuning else tol,
+            strength=strength if lasso else 0.0,
+            flat=min(10.0 * self.tol, FLAT),
+        )
+        return solve_text(contexts, base, settings, start=start)
+
+    def chains(self, contexts: Contexts, given: dict[str, Any]) -> Iterator[TextChain]:
+        """Candidates from a strong penalty to a weak one, each started from the one before."""
+        correlations = [given.get("autocorrelation", 0.0)]
+        if "autocorrelation" in given and given["autocorrelation"] is None:
+            correlations = list(CHAIN_CORRELATIONS)
+        strengths = self._strengths(contexts) if given["strength"] is None else [given["strength"]]
+        for rho in correlations:
+            yield self._chain(contexts, strengths, given.keys() & {"autocorrelation"}, rho)
+
+    def _chain(self, contexts: Contexts, strengths: Any, names: set[str], rho: float) -> TextChain:
+        start: TextMode | None = None
+        for strength in strengths:
+            params = {"strength": float(strength)} | dict.fromkeys(names, rho)
+            result = self.fit(contexts, params, start=start, tuning=True)
+            assert isinstance(result.fit, ModeTextFit)  # noqa: S101 (never the learned prior)
+            start = result.fit.mode
+            yield params, result
+
+    def _strengths(self, contexts: Contexts) -> FloatArray:
+        if self.kind.rows == "ts":
+            return CHAIN_STRENGTHS
+        if self.kind.penalty == "ridge":
+            return RIDGE_STRENGTHS
+        # At zero expected counts are rank one, and centred effects are orthogonal to them.
+        totals, effects = contexts.totals, contexts.effects
+        mean = np.asarray(totals @ effects).ravel() / totals.sum()
+        words = np.asarray(contexts.counts.sum(axis=0)).ravel()
+        raw = contexts.counts.T @ effects
+        pull = (raw.toarray() if hasattr(raw, "toarray") else raw) - np.outer(words, mean)
+        return np.asarray(LASSO_STRENGTHS * max(float(np.abs(pull).max()), 1e-12))
+
+
+def next_log_likelihood(result: TextResult, docs: Documents) -> FloatArray:
+    """(n_docs,) of documents of the step after the last: the last coefficients are held."""
+    base, coef = result.fit.step(result.fit.n_timesteps - 1, forecast=False)
+    return log_likelihoods(base, coef, docs.counts, docs.effects)

@@ -1,0 +1,223 @@
+"""Documents become contexts: counts and effects read, checked and collapsed; a background."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+from sklearn.utils.validation import check_array
+
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.design import ColumnDesign
+from driftglm.exceptions import DataError
+from driftglm.solvers.text_problem import TextProblem
+
+Background = Literal["step", "all"]
+Words = Sequence[str] | NDArray[Any]
+
+
+def read_counts(counts: Any, words: Words | None) -> csr_array:
+    """Counts (docs, V), whole or not, none negative.
+
+    The columns of a frame are matched to `words` by name: those the model does not know are
+    ignored, those that are missing count as zero.
+    """
+    names = column_names(counts)
+    matrix = check_array(
+        _as_matrix(counts), accept_sparse="csr", dtype=np.float64, ensure_min_features=1
+    )
+    table = csr_array(matrix)
+    table.sum_duplicates()
+    if table.nnz and table.data.min() < 0:
+        row = int(np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))[table.data.argmin()])
+        raise DataError(
+            f"counts has {table.data.min():g} in document {row}; counts are 0 or more. "
+            "Pass term frequencies, not weights such as centred tf-idf."
+        )
+    if words is None:
+        return table
+    if names is not None and list(names) != list(words):
+        known = {name: j for j, name in enumerate(names)}
+        found = [(j, known[word]) for j, word in enumerate(words) if word in known]
+        if not found:
+            raise DataError(
+                f"counts has the columns {', '.join(map(repr, names[:3]))}, ... and none of them "
+                "is a word of the model; name the columns by the vocabulary."
+            )
+        here, there = np.array(found).T
+        places = (np.ones(here.size), (there, here))
+        return csr_array(table @ csr_array(places, shape=(table.shape[1], len(words))))
+    if table.shape[1] != len(words):
+        raise DataError(
+            f"counts has {table.shape[1]} columns but the vocabulary has {len(words)} words; "
+            "pass one column per word, in the order of the vocabulary."
+        )
+    return table
+
+
+def column_names(table: Any) -> list[str] | None:
+    """Names of a frame's columns, if it is one and they are strings."""
+    columns = getattr(table, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    return names if all(isinstance(name, str) for name in names) else None
+
+
+def _as_matrix(table: Any) -> Any:
+    """A frame of sparse columns without filling it."""
+    sparse = getattr(table, "sparse", None)
+    try:
+        return sparse.to_coo().tocsr() if sparse is not None else table
+    except (AttributeError, TypeError):
+        return table
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """Documents with equal step and effects, added up; sorted by step.
+
+    Parameters
+    ----------
+    counts
+        (n_contexts, V)
+    effects
+        (n_contexts, F), dense or sparse as given.
+    codes
+        (n_contexts,) step of every context.
+    member
+        (n_docs,) context of every document; -1 where it has no tokens.
+    """
+
+    counts: csr_array
+    effects: Any
+    codes: IntArray
+    member: IntArray
+
+    @property
+    def totals(self) -> FloatArray:
+        """Tokens of every context."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    def of_steps(self, keep: BoolArray) -> Contexts:
+        """The contexts of some steps; steps keep their numbers."""
+        kept = np.flatnonzero(keep[self.codes])
+        return Contexts(self.counts[kept], self.effects[kept], self.codes[kept], np.empty(0, int))
+
+    def in_one_step(self) -> Contexts:
+        """The same without time, collapsed again."""
+        return collapse(self.counts, self.effects, np.zeros_like(self.codes))
+
+
+def collapse(counts: csr_array, effects: Any, codes: IntArray) -> Contexts:
+    """Add up the counts of documents that share step and effects: exact for this model."""
+    rows = csr_array(effects)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    ends, indices, values = rows.indptr, rows.indices, rows.data
+    full = np.asarray(counts.sum(axis=1)).ravel() > 0
+    seen: dict[tuple[int, bytes, bytes], int] = {}
+    first: list[int] = []
+    member = np.full(codes.size, -1, dtype=np.int64)
+    # By step, so that contexts come out sorted by it.
+    for n in np.argsort(codes, kind="stable"):
+        if not full[n]:
+            continue
+        part = slice(ends[n], ends[n + 1])
+        key = int(codes[n]), indices[part].tobytes(), values[part].tobytes()
+        member[n] = seen.setdefault(key, len(seen))
+        if member[n] == len(first):
+            first.append(int(n))
+    kept = np.flatnonzero(member >= 0)
+    adder = csr_array((np.ones(kept.size), (member[kept], kept)), shape=(len(first), codes.size))
+    chosen = np.array(first, dtype=np.int64)
+    return Contexts(csr_array(adder @ counts), effects[chosen], codes[chosen], member)
+
+
+def log_background(
+    counts: csr_array, codes: IntArray, n_timesteps: int, kind: Background, smoothing: float
+) -> FloatArray:
+    """(T, V) log of smoothed word shares, of every step or of all documents.
+
+    A step without tokens takes the background of the step before it, or after it at the start.
+    """
+    n_words = counts.shape[1]
+    if kind == "all":
+        total = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() + smoothing
+        return np.tile(np.log(total / total.sum()), (n_timesteps, 1))
+    sums = np.zeros((n_timesteps, n_words))
+    for t in np.unique(codes):
+        sums[t] = np.asarray(counts[np.flatnonzero(codes == t)].sum(axis=0)).ravel()
+    seen = np.flatnonzero(sums.any(axis=1))
+    before = np.searchsorted(seen, np.arange(n_timesteps), side="right") - 1
+    sums = sums[seen[np.maximum(before, 0)]] + smoothing
+    return np.asarray(np.log(sums / sums.sum(axis=1, keepdims=True)))
+
+
+def varying(contexts: Contexts, kind: Background | None) -> BoolArray:
+    """(F,) effects that differ between contexts which share a background.
+
+    With a background per step, an effect that is the same for all documents of each step cannot
+    be told from the background. Under a given background (`kind` None) every effect counts that
+    is not zero throughout.
+    """
+    effects = contexts.effects
+    if kind is None:
+        return np.asarray(abs(effects).sum(axis=0)).ravel() > 0
+    out = np.zeros(effects.shape[1], dtype=np.bool_)
+    steps = contexts.codes if kind == "step" else np.zeros_like(contexts.codes)
+    for t in np.unique(steps):
+        part = effects[np.flatnonzero(steps == t)]
+        low, high = (_dense_row(part.min(axis=0)), _dense_row(part.max(axis=0)))
+        out |= low < high
+    return out
+
+
+def _dense_row(row: Any) -> FloatArray:
+    return np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()
+
+
+def effect_design(
+    contexts: Contexts, n_timesteps: int, kind: Background | None, unit: FloatArray
+) -> ColumnDesign:
+    """Effects in the units of the fit; `kind` says about which mean, None about zero."""
+    effects: Any = contexts.effects
+    scaled = (
+        csr_array(effects.multiply(1.0 / unit))
+        if hasattr(effects, "multiply")
+        else (effects / unit)
+    )
+    design, _ = ColumnDesign.from_matrix(scaled, contexts.codes, n_timesteps)
+    if kind is None:
+        return design
+    return design.centered(contexts.totals, np.ones(n_timesteps) if kind == "step" else None)
+
+
+def effect_units(contexts: Contexts) -> FloatArray:
+    """(F,) 1 for indicators, the token-weighted standard deviation for other effects."""
+    effects, weights = contexts.effects, contexts.totals
+    sparse = hasattr(effects, "multiply")
+    squares = effects.multiply(effects) if sparse else effects**2
+    mean = np.asarray(weights @ effects).ravel() / weights.sum()
+    second = np.asarray(weights @ squares).ravel() / weights.sum()
+    values = (effects, squares)
+    binary = np.asarray(abs(values[0] - values[1]).sum(axis=0)).ravel() == 0
+    spread = np.sqrt(np.maximum(second - mean**2, 0.0))
+    unit = np.where(spread > 1e-9 * np.sqrt(second), spread, np.sqrt(second))
+    return np.where(binary | (unit == 0), 1.0, unit)
+
+
+def text_problem(contexts: Contexts, background: FloatArray, design: ColumnDesign) -> TextProblem:
+    """What the solvers take."""
+    by_word = csc_array(contexts.counts)
+    by_word.sort_indices()
+    arrays = (
+        by_word.indptr.astype(np.int64),
+        by_word.indices.astype(np.int64),
+        by_word.data.astype(np.float64),
+    )
+    return TextProblem(design, arrays, np.ascontiguousarray(background.T), contexts.totals)

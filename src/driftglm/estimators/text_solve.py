@@ -1,0 +1,110 @@
+"""From contexts and a background to a fitted text model: units, order, the right solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftglm._typing import BoolArray, FloatArray
+from driftglm.design import ColumnDesign
+from driftglm.estimators.text_data import (
+    Background,
+    Contexts,
+    effect_design,
+    effect_units,
+    text_problem,
+    varying,
+)
+from driftglm.estimators.text_fit import ModeTextFit, PosteriorTextFit, TextFit
+from driftglm.priors import Learned, PathPrior
+from driftglm.solvers.base import Progress, StopReason
+from driftglm.solvers.text_learned import LearnedTextSolver
+from driftglm.solvers.text_mode import ModeTextSolver, TextMode
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """How to fit.
+
+    `center` says about which mean effects are taken (None: about zero), `strength` asks for a lasso
+    instead of the prior, `by_effect` ties all words of an effect. A mode has also converged when a
+    pass raises the objective by less than `flat` per token.
+    """
+
+    prior: PathPrior | Learned
+    by_effect: bool
+    center: Background | None
+    max_iter: int
+    tol: float
+    n_jobs: int | None = None
+    strength: float = 0.0
+    flat: float = 0.0
+
+
+@dataclass(frozen=True)
+class TextResult:
+    """A fit and how its solver ended; `varies` are the effects that had a say."""
+
+    fit: TextFit
+    history: FloatArray
+    reason: StopReason
+    varies: BoolArray
+    rate: float | None = None
+
+
+def solve_text(
+    contexts: Contexts,
+    base: FloatArray,
+    settings: TextSettings,
+    *,
+    start: TextMode | None = None,
+    progress: Progress | None = None,
+) -> TextResult:
+    """Fit contexts whose background is `base` (T, V)."""
+    prior, n_steps = settings.prior, base.shape[0]
+    learned = isinstance(prior, Learned)
+    varies = varying(contexts, settings.center)
+    # The paper's priors and ridge are about coefficients as the user scales them.
+    unit = effect_units(contexts) if learned else np.ones(varies.size)
+    design = effect_design(contexts, n_steps, settings.center, unit)
+    problem = text_problem(contexts, base, design)
+    squares = design.squares(contexts.totals).sum(axis=1)
+    order = np.argsort(-squares, kind="stable").astype(np.int64)
+    order = order[varies[order]]
+    max_iter, tol = settings.max_iter, settings.tol
+    common = (base, design.mean.T * unit, unit)
+    if isinstance(prior, Learned):
+        groups = np.arange(varies.size) if settings.by_effect else np.zeros(varies.size, np.int64)
+        reach = largest_distance(design)
+        learner = LearnedTextSolver(prior, groups, order, reach, settings.n_jobs)
+        posterior, history, reason = learner.solve(
+            problem, max_iter=max_iter, tol=tol, progress=progress
+        )
+        fit: TextFit = PosteriorTextFit(*common, posterior, settings.n_jobs)
+        return TextResult(fit, history, reason, varies)
+    mean_square = np.where(varies, squares / contexts.totals.sum(), 1.0)
+    solver = ModeTextSolver(
+        prior,
+        settings.by_effect,
+        order,
+        mean_square,
+        settings.n_jobs,
+        settings.strength,
+        settings.flat,
+    )
+    mode, history, reason = solver.solve(
+        problem, max_iter=max_iter, tol=tol, start=start, progress=progress
+    )
+    return TextResult(ModeTextFit(*common, mode), history, reason, varies, mode.rate)
+
+
+def largest_distance(design: ColumnDesign) -> FloatArray:
+    """(F,) largest |x - center| over contexts and steps."""
+    reach: FloatArray = np.abs(design.center).max(axis=1)
+    for i in range(design.n_features):
+        for t in range(design.n_timesteps):
+            part = design.values[design.segments[i, t] : design.segments[i, t + 1]]
+            if part.size:
+                reach[i] = max(reach[i], float(np.abs(part - design.center[i, t]).max()))
+    return reach

@@ -1,0 +1,78 @@
+"""What a text model is fitted to: counts by word, contexts by effect, a background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design import ColumnDesign
+from driftglm.solvers.text_rates import Effects
+from driftglm.solvers.text_threads import chunks
+
+WordCounts = tuple[IntArray, IntArray, FloatArray]
+"""Start of every word's entries (V + 1,), their contexts and their counts."""
+
+
+@dataclass(frozen=True)
+class TextProblem:
+    """Counts of words in contexts: documents with equal step and effects, added up.
+
+    Parameters
+    ----------
+    design
+        The contexts' effects, sorted by step, in the units of the fit, centred or not.
+    counts
+        By word.
+    background
+        (V, T) log rates of the words without any effect.
+    totals
+        (n_contexts,) tokens of every context, all positive.
+    """
+
+    design: ColumnDesign
+    counts: WordCounts
+    background: FloatArray
+    totals: FloatArray
+
+    @property
+    def n_words(self) -> int:
+        """V."""
+        return int(self.background.shape[0])
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of all paths: words, effects, steps."""
+        return self.n_words, self.design.n_features, self.design.n_timesteps
+
+    @property
+    def n_chunks(self) -> int:
+        """Number of chunks the words are visited in."""
+        return len(chunks(self.n_words))
+
+    def effects(self) -> Effects:
+        """The arrays the kernels take."""
+        design = self.design
+        # One memory layout, or the kernels would be compiled again for the other.
+        center = np.ascontiguousarray(design.center)
+        return design.values, design.rows, design.segments, design.steps, center
+
+    def start_log_rate(self) -> FloatArray:
+        """(n_contexts,) mu_n = log N_n - log sum_w exp(theta_w): no effect has a say yet."""
+        return np.log(self.totals) - self.design.spread(logsumexp(self.background, axis=0))
+
+    def log_likelihood(self, linear: float, log_rate: FloatArray) -> float:
+        """sum c log p, from sum c (theta + mean eta) and settled log-rates.
+
+        Without the multinomial coefficients, which depend on how documents are collapsed.
+        """
+        return linear + float(np.sum(self.totals * (log_rate - np.log(self.totals))))
+
+    def settled(self, log_rate: FloatArray, expected: FloatArray) -> FloatArray:
+        """The log-rates at which expected counts add up to the tokens of every context.
+
+        `expected` (n_contexts,) is the sum over words at the present log-rates.
+        """
+        return np.asarray(log_rate + np.log(self.totals / expected))

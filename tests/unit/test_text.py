@@ -1,0 +1,310 @@
+"""DriftTextModel: what users type and read, odd input included."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array, csr_matrix
+from scipy.special import log_softmax
+from sklearn.base import clone
+
+from driftglm import DriftTextModel
+from driftglm.estimators.text_data import log_background, read_counts
+from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
+from driftglm.priors import Exact, Fixed, Learned
+from driftglm.simulate import simulate_text
+
+TEXT = simulate_text(n_words=30, n_effects=3, docs_per_step=15, words_per_effect=4, random_state=1)
+
+
+def fitted(**params):
+    return DriftTextModel(**params).fit(TEXT.counts, TEXT.effects, time=TEXT.time)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted(vocabulary=[f"word{j}" for j in range(30)])
+
+
+def test_shapes_and_attributes(model):
+    assert model.coef_path_.shape == (6, 3, 30)
+    assert model.background_.shape == model.base_background_.shape == (6, 30)
+    assert model.inclusion_probability_.shape == (3, 30)
+    assert model.coef_std_path_.shape == (6, 3, 30)
+    assert_array_equal(model.timesteps_, np.arange(6))
+    assert model.converged_
+    assert model.n_iter_ == model.objective_history_.size
+    assert np.diff(model.objective_history_).min() >= -1e-9 * abs(model.objective_history_[-1])
+    assert ((model.inclusion_probability_ >= 0) & (model.inclusion_probability_ <= 1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("background", ["step", "all"])
+def test_probabilities_are_those_of_the_formula(background, center):
+    model = fitted(background=background, center=center, prior="fixed")
+    assert_allclose(np.exp(model.base_background_).sum(axis=1), 1.0)
+    for t in (0, 5):
+        eta = model.background_[t] + TEXT.effects @ model.coef_path_[t]
+        found = model.log_prob(TEXT.effects, time=np.full(TEXT.time.size, t))
+        assert_allclose(found, log_softmax(eta, axis=1), atol=1e-12)
+    if not center:
+        assert_array_equal(model.background_, model.base_background_)
+    # After the last step the mode's coefficients and the background are held.
+    assert_allclose(model.log_prob(TEXT.effects), found, atol=1e-12)
+
+
+def test_score_and_perplexity(model):
+    by_hand = (TEXT.counts_next.toarray() * model.log_prob(TEXT.effects_next)).sum()
+    score = model.score(TEXT.counts_next, TEXT.effects_next)
+    assert_allclose(score, by_hand, rtol=1e-12)
+    each = model.document_log_likelihood(TEXT.counts_next, TEXT.effects_next)
+    assert_allclose(each.sum(), score)
+    expected = np.exp(-score / TEXT.counts_next.sum())
+    assert_allclose(model.perplexity(TEXT.counts_next, TEXT.effects_next), expected)
+    with pytest.raises(DataError, match="no token"):
+        model.perplexity(np.zeros((2, 30)), TEXT.effects_next[:2])
+    background = TEXT.counts_next.toarray() @ model.base_background_[-1]
+    assert score > background.sum()
+
+
+def test_the_background_is_the_smoothed_share_of_every_step():
+    counts = csr_array([[3.0, 1.0], [0.0, 4.0], [2.0, 0.0]])
+    codes = np.array([1, 1, 3])
+    found = np.exp(log_background(counts, codes, 4, "step", 0.5))
+    first, last = np.array([3.5, 5.5]) / 9, np.array([2.5, 0.5]) / 3
+    # Steps 0 and 2 have no documents: the next one at the start, else the one before.
+    assert_allclose(found, [first, first, first, last])
+    assert_allclose(
+        np.exp(log_background(counts, codes, 4, "all", 0.5))[2], np.array([5.5, 5.5]) / 11
+    )
+
+
+def test_collapsing_documents_changes_nothing_but_rounding():
+    """Two half documents per document are collapsed; a nameless jitter keeps them apart."""
+    counts = TEXT.counts.toarray()
+    first = np.floor(counts / 2)
+    halves = np.vstack([first, counts - first])
+    effects, time = np.vstack([TEXT.effects] * 2), np.concatenate([TEXT.time] * 2)
+    whole = fitted(prior="fixed", tol=1e-8)
+    split = DriftTextModel(prior="fixed", tol=1e-8).fit(halves, effects, time=time)
+    assert split.n_contexts_ == whole.n_contexts_ < TEXT.time.size
+    jitter = 1e-13 * np.arange(time.size)[:, None]
+    apart = DriftTextModel(prior="fixed", tol=1e-8).fit(halves, effects + jitter, time=time)
+    assert apart.n_contexts_ == time.size
+    assert_allclose(split.coef_path_, whole.coef_path_, atol=1e-10)
+    assert_allclose(apart.coef_path_, whole.coef_path_, atol=1e-7)
+    learned, joined = fitted(), DriftTextModel().fit(halves, effects, time=time)
+    assert_allclose(joined.coef_path_, learned.coef_path_, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [csr_matrix, csr_array, pd.DataFrame, np.asarray])
+def test_every_kind_of_table_gives_the_same_fit(kind):
+    base = fitted(prior="fixed")
+    model = DriftTextModel(prior="fixed").fit(
+        kind(TEXT.counts.toarray()), kind(TEXT.effects), time=list(TEXT.time)
+    )
+    assert_allclose(model.coef_path_, base.coef_path_, atol=1e-12)
+
+
+def test_an_effect_constant_within_steps_does_no_harm():
+    """It says nothing beside a background per step: zero, with a warning, the rest as before."""
+    yearly = np.column_stack([TEXT.effects, np.sin(TEXT.time), np.ones(TEXT.time.size)])
+    yearly_next = np.column_stack([TEXT.effects_next, np.full((15, 1), 9.0), np.ones(15)])
+    with pytest.warns(DataWarning, match="2 effects .'x3', 'x4'. do not vary"):
+        model = DriftTextModel().fit(TEXT.counts, yearly, time=TEXT.time)
+    assert not model.coef_path_[:, 3:].any()
+    assert not model.inclusion_probability_[3:].any()
+    base = fitted()
+    assert_allclose(model.coef_path_[:, :3], base.coef_path_, atol=1e-12)
+    assert_allclose(
+        model.score(TEXT.counts_next, yearly_next), base.score(TEXT.counts_next, TEXT.effects_next)
+    )
+    # With one background for all steps it is what tells steps apart.
+    with pytest.warns(DataWarning, match="1 effects .'x4'. do not vary"):
+        pooled = DriftTextModel(background="all").fit(TEXT.counts, yearly, time=TEXT.time)
+    assert pooled.coef_path_[:, 3].any()
+
+
+def test_an_effect_that_varies_in_some_steps_only_learns_from_those():
+    effects = TEXT.effects.copy()
+    effects[TEXT.time == 2, 0] = 5.0
+    model = DriftTextModel(prior=Fixed(1.0, 0.0)).fit(TEXT.counts, effects, time=TEXT.time)
+    assert_allclose(model.coef_path_[2, 0], 0.0, atol=1e-9)
+    assert np.abs(model.coef_path_[3, 0]).max() > 0.1
+
+
+def test_unseen_words_empty_documents_and_empty_steps_are_defined():
+    counts = np.hstack([TEXT.counts.toarray(), np.zeros((TEXT.time.size, 1))])
+    counts[0] = 0.0
+    time = np.where(TEXT.time >= 3, TEXT.time + 1, TEXT.time)
+    for prior in ("learned", "fixed", "exact"):
+        model = DriftTextModel(prior=prior, tie="path").fit(counts, TEXT.effects, time=time)
+        assert model.coef_path_.shape == (7, 3, 31)
+        for part in (model.coef_path_, model.background_, model.log_prob(TEXT.effects_next)):
+            assert np.isfinite(part).all()
+        assert_allclose(model.base_background_[3], model.base_background_[2])
+        assert model.document_log_likelihood(counts[:1], TEXT.effects[:1])[0] == 0.0
+    # A step without documents has coefficients between its neighbours'.
+    learned = DriftTextModel().fit(counts, TEXT.effects, time=time).coef_path_
+    i, w = np.unravel_index(np.argmax(np.abs(learned[3])), learned[3].shape)
+    low, high = np.sort(learned[[2, 4], i, w])
+    assert low - 0.2 <= learned[3, i, w] <= high + 0.2
+
+
+def test_without_time_there_is_one_step():
+    model = DriftTextModel().fit(TEXT.counts, TEXT.effects)
+    assert model.coef_path_.shape[0] == 1
+    eta = model.background_[0] + TEXT.effects @ model.coef_path_[0]
+    assert_allclose(model.log_prob(TEXT.effects), log_softmax(eta, axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("extrapolate", ["auto", "forecast", "hold", "validate"])
+def test_steps_after_the_last(extrapolate):
+    model = fitted(extrapolate=extrapolate)
+    assert model.extrapolate_ in {"forecast", "hold"}
+    near = model.log_prob(TEXT.effects_next)
+    assert_allclose(near, model.log_prob(TEXT.effects_next, time=np.full(15, 6)))
+    far = model.log_prob(TEXT.effects_next, time=np.full(15, 40))
+    assert np.allclose(near, far) == (model.extrapolate_ == "hold")
+    mode = fitted(prior=Fixed(1.0, 0.5), extrapolate="forecast")
+    _, ahead = mode._fit.step(6, forecast=True)
+    assert_allclose(ahead, 0.5 * mode.coef_path_[-1])
+
+
+def test_validate_works_with_a_given_background():
+    theta = np.zeros((6, 30))
+    model = fitted(extrapolate="validate", background=theta, prior="fixed")
+    assert_array_equal(model.background_, theta)
+
+
+def test_words_come_from_frames_and_unknown_ones_are_ignored():
+    names = [f"word{j}" for j in range(30)]
+    frame = pd.DataFrame(TEXT.counts.toarray(), columns=names)
+    model = DriftTextModel(prior="fixed").fit(frame, TEXT.effects, time=TEXT.time)
+    assert list(model.vocabulary_) == names
+    new = pd.DataFrame(TEXT.counts_next.toarray(), columns=names)
+    score = model.score(new, TEXT.effects_next)
+    shuffled = new[names[::-1]].assign(unheard=7.0)
+    assert_allclose(model.score(shuffled, TEXT.effects_next), score)
+    fewer = new.drop(columns="word3")
+    known = new.assign(word3=0.0)
+    assert_allclose(model.score(fewer, TEXT.effects_next), model.score(known, TEXT.effects_next))
+    with pytest.raises(DataError, match="none of them"):
+        model.score(pd.DataFrame({"a": [1.0], "b": [2.0]}), TEXT.effects_next[:1])
+
+
+def test_top_words_and_names():
+    frame = pd.DataFrame(TEXT.effects, columns=["east", "west", "north"])
+    words = [f"word{j}" for j in range(30)]
+    model = DriftTextModel(vocabulary=words).fit(TEXT.counts, frame, time=TEXT.time)
+    table = model.top_words("west", k=3)
+    assert list(table.columns) == ["word", "coef", "inclusion_probability", "share"]
+    assert len(table) == 6
+    assert (np.diff(table["coef"][:3]) <= 0).all()
+    assert table["coef"].iloc[3] < 0
+    then = model.top_words(1, time=2, k=1)
+    best = int(np.argmax(model.coef_path_[2, 1]))
+    assert then["word"].iloc[0] == words[best]
+    assert_allclose(then["coef"].iloc[0], model.coef_path_[2, 1, best])
+    with pytest.raises(DataError, match="south"):
+        model.top_words("south")
+    with pytest.raises(DataError, match="k=0"):
+        model.top_words("west", k=0)
+    with pytest.raises(DataError, match="name one"):
+        model.top_words(["east", "west"])
+
+
+def test_plot_words(model):
+    pytest.importorskip("matplotlib")
+    figure = model.plot_words(0)
+    assert len(figure.axes[0].lines) == 9  # eight words and the zero line
+    two = model.plot_words(0, words=["word3", "word5"])
+    assert [line.get_label() for line in two.axes[0].lines[:2]] == ["word3", "word5"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"counts": -TEXT.counts}, "counts are 0 or more"),
+        ({"counts": 0 * TEXT.counts}, "no document has a token"),
+        ({"effects": TEXT.effects[1:]}, "effects has 89 rows but counts has 90"),
+        ({"params": {"vocabulary": ["a", "b"]}}, "30 columns but the vocabulary has 2 words"),
+        ({"params": {"vocabulary": ["a"] * 30}}, "twice"),
+        ({"params": {"background": np.zeros(4)}}, "background has shape"),
+        ({"params": {"smoothing": 0.0}}, "smoothing"),
+        ({"params": {"tie": "word"}}, "tie"),
+    ],
+)
+def test_bad_input_says_what_is_wrong(change, message):
+    model = DriftTextModel(**change.get("params", {}))
+    with pytest.raises(ValueError, match=message):
+        model.fit(
+            change.get("counts", TEXT.counts), change.get("effects", TEXT.effects), time=TEXT.time
+        )
+
+
+def test_a_class_instead_of_an_object_is_explained():
+    with pytest.raises((TypeError, ValueError), match="prior"):
+        fitted(prior=Exact)
+
+
+def test_stopping_early_warns_and_modes_have_no_deviations():
+    with pytest.warns(ConvergenceWarning, match="2 passes"):
+        fitted(max_iter=2)
+    model = fitted(prior="fixed")
+    assert not hasattr(model, "coef_std_path_")
+
+
+def test_the_paper_s_priors_report_their_rate():
+    assert fitted(prior="exact", tie="path").rate_ == 1.0
+    estimated = fitted(prior=Exact(rate="estimate"), tie="path")
+    assert -100 <= estimated.rate_ <= 100
+    assert set(np.unique(estimated.inclusion_probability_)) <= {0.0, 1.0}
+    assert not hasattr(fitted(), "rate_")
+
+
+def test_given_weights_are_kept():
+    prior = Learned(shares=(1.0,), n_scales=2, weights=(0.8, 0.1, 0.1))
+    model = fitted(prior=prior)
+    assert_allclose(np.exp(model._fit.posterior.log_pi), np.tile([0.8, 0.1, 0.1], (3, 1)))
+
+
+def test_units_of_effects_do_not_matter_to_the_learned_prior():
+    rng = np.random.default_rng(3)
+    effects = TEXT.effects + rng.normal(size=TEXT.effects.shape)
+    one = DriftTextModel().fit(TEXT.counts, effects, time=TEXT.time)
+    ten = DriftTextModel().fit(TEXT.counts, 10 * effects, time=TEXT.time)
+    assert_allclose(10 * ten.coef_path_, one.coef_path_, atol=1e-6)
+
+
+def test_it_can_be_cloned_and_verbose_writes_one_line(capsys):
+    model = clone(DriftTextModel(tie="path", verbose=True, max_iter=11))
+    model.fit(TEXT.counts, TEXT.effects, time=TEXT.time)
+    assert "pass 10" in capsys.readouterr().err
+
+
+def test_counts_given_twice_add_up():
+    doubled = csr_matrix(([1.0, 2.0], ([0, 0], [1, 1])), shape=(1, 3))
+    assert read_counts(doubled, None).toarray().tolist() == [[0.0, 3.0, 0.0]]
+
+
+def test_simulated_text_follows_its_truth():
+    """Shares of 200,000 tokens a document are those of the formula, to five standard errors."""
+    text = simulate_text(n_words=12, n_effects=2, tokens_per_doc=200_000, docs_per_step=3)
+    eta = text.background[text.time] + np.einsum(
+        "ni,niw->nw", text.effects, text.coef_path[text.time]
+    )
+    p = np.exp(log_softmax(eta, axis=1))
+    error = (text.counts.toarray() / 200_000 - p) / np.sqrt(p * (1 - p) / 200_000)
+    assert np.abs(error).max() < 5.0
+    assert text.planted.sum() == 2 * 10
+    assert_array_equal(text.planted, text.coef_path.any(axis=0))
+    again = simulate_text(n_words=12, n_effects=2, tokens_per_doc=200_000, docs_per_step=3)
+    assert_array_equal(again.counts_next.toarray(), text.counts_next.toarray())
+
+
+def test_a_model_survives_pickling(model):
+    again = pickle.loads(pickle.dumps(model))  # noqa: S301
+    assert_array_equal(again.log_prob(TEXT.effects_next), model.log_prob(TEXT.effects_next))
