@@ -3,9 +3,9 @@
     log p(y | eta) = sum_k y_k eta_k - log sum_k exp(eta_k)
 
 separates into one Poisson regression per class once every row has a free log-rate in its offset
-(`driftglm.solvers.coupling.Softmax`). Where eta is uncertain, Jensen's bound, E[log sum exp] at most
-log sum E[exp], would count p for the information p (1 - p) that there is. The tilted bound (Knowles
-and Minka 2011)
+(`driftglm.solvers.coupling.Softmax`). Where eta is uncertain, Jensen's bound, E[log sum exp] at
+most log sum E[exp], would count p for the information p (1 - p) that there is. The tilted bound
+(Knowles and Minka 2011)
 
     E[log sum_k exp(eta_k)] <= sum_k a_k^2 v_k / 2 + log sum_k exp(m_k + (1 - 2 a_k) v_k / 2)
 
