@@ -7,7 +7,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftglm import baselines, evaluation, priors, simulate
+    from driftglm import baselines, datasets, evaluation, priors, simulate, text
     from driftglm.estimators import (
         DriftClassifier,
         DriftPoissonRegressor,
@@ -24,7 +24,7 @@ _HOMES = {
     "DriftRegressor": "driftglm.estimators",
     "DriftTextModel": "driftglm.estimators",
 }
-_SUBMODULES = {"baselines", "evaluation", "priors", "simulate"}
+_SUBMODULES = {"baselines", "datasets", "evaluation", "priors", "simulate", "text"}
 
 __all__ = [
     "DriftClassifier",
@@ -33,9 +33,11 @@ __all__ = [
     "DriftTextModel",
     "__version__",
     "baselines",
+    "datasets",
     "evaluation",
     "priors",
     "simulate",
+    "text",
 ]
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import contextlib
 import os
 import random
 import signal
@@ -275,22 +276,27 @@ def wait_for(*processes):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_killed_ten_times_and_started_again_it_ends_with_the_same_result(tmp_path, start):
     folder = tmp_path / "cache"
-    began = clock.perf_counter()
     wait_for(start("none", tmp_path / "whole.zip"))
+    began = clock.perf_counter()
+    wait_for(start("none", tmp_path / "again.zip"))
     whole_run = clock.perf_counter() - began
     moments = random.Random(0)  # noqa: S311
-    sizes = []
-    for k in range(10):
+    n_killed = 0
+    for _ in range(30):
         process = start(folder, tmp_path / "killed.zip")
-        # Later and later, so that a busy machine gets somewhere too.
-        clock.sleep(moments.uniform(0.02, 0.1 + 0.08 * k) * whole_run)
-        os.kill(process, signal.SIGKILL)
+        clock.sleep(moments.uniform(0.05, 0.5) * whole_run)
+        with contextlib.suppress(ProcessLookupError):  # it may have ended: nearly all was there
+            os.kill(process, signal.SIGKILL)
+            n_killed += 1
         wait_for(process)
-        sizes.append(len(list(folder.glob("*.zip"))) if folder.exists() else 0)
-    assert sizes == sorted(sizes)
-    assert sizes[-1] > 0
+        if n_killed == 10:
+            break
+        found = sorted(folder.glob("*.zip")) if folder.exists() else []
+        for path in found[4:]:  # leave work to be done
+            path.unlink()
+    assert n_killed == 10
+    assert list(folder.glob("*.zip"))
     wait_for(start(folder, tmp_path / "resumed.zip"))
-    assert len(list(folder.glob("*.zip"))) >= sizes[-1]
     whole, resumed = (Comparison.load(tmp_path / name) for name in ("whole.zip", "resumed.zip"))
     assert resumed.params == whole.params
     for name in whole.models:

@@ -1,0 +1,96 @@
+"""Series as FRED, the database of the Federal Reserve Bank of St. Louis, gives them out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from driftglm.datasets.provenance import Provenance, Table
+from driftglm.datasets.tables import number, read_cells
+from driftglm.exceptions import DataError
+
+DATE_COLUMNS = ("observation_date", "date", "sasdate", "month")
+REPEATED = "repeated dates"
+_FORMATS = ("%Y-%m-%d", "%m/%d/%Y", "%Y-%m")
+
+Lines = list[tuple[int, list[str]]]
+
+
+def read_fred(csv: str | os.PathLike[str]) -> Table:
+    """One or more series of a CSV file downloaded from FRED.
+
+    The first column holds dates (`observation_date`, or `DATE` in older files), each other one a
+    series; a value that is empty or "." is missing.
+
+    Parameters
+    ----------
+    csv
+        The file, plain or packed by gzip.
+
+    Returns
+    -------
+    Table
+        `frame` is indexed by date, ascending, a column a series; of a repeated date the first row
+        is kept, and `provenance` says how many were not.
+
+    Raises
+    ------
+    DataError
+        If the file is no such table; the message names the line.
+    """
+    path = Path(csv)
+    header, lines = split_header(path, read_cells(path))
+    whole = numeric_frame(path, header, lines)
+    frame = whole[~whole.index.duplicated()].sort_index()
+    dropped = {REPEATED: len(whole) - len(frame)}
+    return Table(frame, Provenance(f"FRED, {path.name}", len(whole), len(frame), dropped))
+
+
+def split_header(path: Path, lines: Lines) -> tuple[list[str], Lines]:
+    """Names of the series, and the lines after the header."""
+    if not lines or lines[0][1][0].lower() not in DATE_COLUMNS or len(lines[0][1]) == 1:
+        found = f"it starts with {lines[0][1][0]!r:.40}" if lines else "it is empty"
+        raise DataError(
+            f"{path.name}: {found}; the first line must be a header such as "
+            "'observation_date,UNRATE'."
+        )
+    header = lines[0][1][1:]
+    if len(set(header)) < len(header) or not all(header):
+        bad = next((name for name in header if not name or header.count(name) > 1), "")
+        raise DataError(
+            f"{path.name}, line {lines[0][0]}: the series name {bad!r} is empty or repeated; "
+            "names must differ."
+        )
+    return header, lines[1:]
+
+
+def numeric_frame(path: Path, header: list[str], lines: Lines) -> pd.DataFrame:
+    """Frame indexed by date, in the order of the lines."""
+    if not lines:
+        raise DataError(f"{path.name} has a header but no row; download it again.")
+    values = np.empty((len(lines), len(header)))
+    for row, (line, cells) in enumerate(lines):
+        place = f"{path.name}, line {line}"
+        if len(cells) != len(header) + 1:
+            raise DataError(
+                f"{place}: {len(cells)} cells under a header of {len(header) + 1}; the file may be "
+                "cut short or edited. Download it again."
+            )
+        values[row] = [
+            number(cell, f"{place}, {name}") for name, cell in zip(header, cells[1:], strict=True)
+        ]
+    index = pd.DatetimeIndex([_day(cells[0], line, path) for line, cells in lines], name="date")
+    return pd.DataFrame(values, index=index, columns=header)
+
+
+def _day(cell: str, line: int, path: Path) -> pd.Timestamp:
+    for form in _FORMATS:
+        day = pd.to_datetime(cell, format=form, errors="coerce")
+        if isinstance(day, pd.Timestamp):
+            return day
+    raise DataError(
+        f"{path.name}, line {line}: {cell!r:.40} is no date; yyyy-mm-dd and m/d/yyyy are allowed."
+    )

@@ -1,0 +1,147 @@
+"""Tables as frames: CSV, JSON lines and Parquet; errors name the file and the line."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib.util
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from driftglm.exceptions import DataError
+
+_MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
+
+
+def read_table(path: Path, as_text: Collection[str] = ()) -> pd.DataFrame:
+    """Frame of a .csv, .jsonl, .ndjson or .parquet file, the first three also packed as .gz.
+
+    Parameters
+    ----------
+    path
+        The file; its name says what it is.
+    as_text
+        Columns of a CSV file that stay as they stand: "007" is no number, and "null" is a word.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else path.suffix.lower()
+    reader = _READERS.get(kind)
+    if reader is None:
+        raise DataError(
+            f"{path.name} is no table that can be read; {', '.join(_READERS)} are allowed, and .gz "
+            "after the first three."
+        )
+    if not path.is_file():
+        raise DataError(f"{path.name} does not exist in the folder {path.parent.name!r}.")
+    return reader(path, as_text)
+
+
+def read_cells(path: Path) -> list[tuple[int, list[str]]]:
+    """Line number and cells of each line of a CSV file, white space around cells taken off.
+
+    Lines without any content are left out. Meant for files of numbers, which are small.
+    """
+    if not path.is_file():
+        raise DataError(f"{path.name} does not exist in the folder {path.parent.name!r}.")
+    try:
+        with open_text(path) as stream:
+            reader = csv.reader(stream)
+            rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+    except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
+        raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
+    return [(line, cells) for line, cells in rows if any(cells)]
+
+
+def open_text(path: Path) -> IO[str]:
+    """The file's text; unpacked if its name ends in .gz, a byte order mark taken off."""
+    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    stream: IO[str] = opened(path, "rt", encoding="utf-8-sig", newline="")
+    return stream
+
+
+def number(cell: str, place: str, missing: Collection[str] = ("", ".")) -> float:
+    """The number in a cell, nan if it is one of `missing`; `place` names file, line and column."""
+    if cell in missing:
+        return np.nan
+    try:
+        value = float(cell)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise DataError(f"{place}: {cell!r:.40} is no number; correct it, or leave it empty.")
+    return value
+
+
+def _read_csv(path: Path, as_text: Collection[str]) -> pd.DataFrame:
+    # pandas' own guesses make "null" a missing value even in a column of strings.
+    try:
+        table = pd.read_csv(path, dtype=str, na_filter=False, encoding="utf-8-sig")
+    except (ValueError, OSError, EOFError) as error:
+        raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
+    columns = {
+        name: column if name in as_text else _guessed(column) for name, column in table.items()
+    }
+    return pd.DataFrame(columns)
+
+
+def _guessed(cells: pd.Series) -> pd.Series:
+    """Numbers if all cells are numbers or missing, and not all missing; else strings."""
+    given = cells.mask(cells.isin(_MISSING))
+    try:
+        if given.notna().any():
+            return pd.to_numeric(given)
+    except ValueError:
+        pass
+    return cells.mask(cells == "")
+
+
+def _read_json_lines(path: Path, as_text: Collection[str]) -> pd.DataFrame:
+    del as_text  # JSON tells numbers from strings
+    rows = []
+    try:
+        with open_text(path) as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    rows.append(_json_object(line, f"{path.name}, line {number}"))
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DataError(f"{path.name} cannot be read as JSON lines ({error}).") from error
+    return pd.DataFrame(rows)
+
+
+def _json_object(line: str, place: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: this is no JSON ({error}); one object a line.") from error
+    if not isinstance(row, dict):
+        raise DataError(f"{place}: a {type(row).__name__}; one object {{...}} a line is allowed.")
+    return row
+
+
+def _read_parquet(path: Path, as_text: Collection[str]) -> pd.DataFrame:
+    del as_text  # Parquet has types
+    try:
+        if importlib.util.find_spec("pyarrow") is not None:
+            return pd.read_parquet(path)
+        if importlib.util.find_spec("polars") is not None:
+            import polars as pl
+
+            table = pl.read_parquet(path)
+            # polars' own way to pandas needs pyarrow.
+            return pd.DataFrame({column.name: column.to_list() for column in table})
+    except Exception as error:  # each library has errors of its own, none is a built-in one
+        raise DataError(f"{path.name} cannot be read as Parquet ({error}).") from error
+    raise DataError(f"{path.name} is Parquet, which needs pyarrow or polars; install one of them.")
+
+
+_READERS: dict[str, Callable[[Path, Collection[str]], pd.DataFrame]] = {
+    ".csv": _read_csv,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+}

@@ -1,0 +1,227 @@
+"""Dated documents with covariates: a table that holds the texts, or a folder of text files."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from driftglm._typing import BoolArray, IntArray
+from driftglm.datasets.corpus import Documents, Reader, TextCorpus
+from driftglm.datasets.covariates import join_companies, join_macro
+from driftglm.datasets.dates import read_dates
+from driftglm.datasets.provenance import Check, Provenance
+from driftglm.datasets.tables import read_table
+from driftglm.exceptions import DataError
+
+REPEATED = "repeated documents"
+NO_TEXT = "rows without text"
+NO_ROW = "text files without row"
+_TABLES = tuple(
+    f"{{}}{suffix}"
+    for suffix in (".parquet", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".csv", ".csv.gz")
+)
+
+
+def load_text_panel(
+    path: str | os.PathLike[str],
+    *,
+    key: str = "id",
+    date: str = "date",
+    text: str = "text",
+    file: str = "file",
+) -> TextCorpus:
+    """Documents with dates and covariates.
+
+    Three layouts are told apart by what is there:
+
+    - a table (.csv, .jsonl, .ndjson, .parquet; all but the last also .gz), a row a document, with
+      the texts in it;
+    - a folder with such a table named `documents`, as in `documents.parquet`;
+    - a folder with a table named `metadata` and text files in UTF-8: the column `file` gives the
+      path of each within the folder, else it is `<id>.txt`.
+
+    A folder may also hold `macro.csv`, whose values are joined by its column `year` or by the month
+    of its column `date`, and `companies.csv` (cik, state), joined by `cik`.
+
+    Parameters
+    ----------
+    path
+        The table or the folder.
+    key, date, text, file
+        Names of the columns. Without a column of keys, rows are numbered, and none is a repetition.
+
+    Returns
+    -------
+    TextCorpus
+        `frame` has `id`, `date` (datetime) and all covariates, without the texts. Of a repeated key
+        the first row is kept; rows whose text is missing or blank are left out; both are counted
+        in `provenance`.
+        Text files are read one at a time; the texts of a table stay in memory.
+
+    Raises
+    ------
+    DataError
+        If a file is missing or a date cannot be read; the message names file and row.
+    """
+    place = Path(path).absolute()  # texts are read later, maybe from another working folder
+    columns = _Columns(key, date, text, file)
+    table = _find(place, "documents") if place.is_dir() else place
+    dropped: Counter[str] = Counter({REPEATED: 0, NO_TEXT: 0})
+    if table is not None:
+        frame, reader = _from_table(table, columns, dropped)
+    else:
+        table = _find(place, "metadata")
+        if table is None:
+            raise DataError(
+                f"the folder {place.name!r} holds neither a table 'documents' nor a table "
+                "'metadata'; .csv, .jsonl and .parquet are read. Add one with the columns "
+                f"{key!r} and {date!r}."
+            )
+        frame, reader = _from_files(place, table, columns, dropped)
+    n_rows = len(frame) + dropped[REPEATED] + dropped[NO_TEXT]
+    if frame.empty:
+        raise DataError(f"{table.name}: none of {n_rows} rows has a text; see {columns.text!r}.")
+    checks: list[Check] = []
+    if place.is_dir():
+        frame = join_macro(join_companies(frame, place, checks), place, checks)
+    what = f"text panel {place.name}"
+    provenance = Provenance(what, n_rows, len(frame), dict(dropped), tuple(checks))
+    provenance.report_differences()
+    return TextCorpus(frame, provenance, Documents(np.arange(len(frame)), reader))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Names of the columns in the user's table."""
+
+    key: str
+    date: str
+    text: str
+    file: str
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Texts that are in memory."""
+
+    texts: tuple[str, ...]
+
+    def __call__(self, positions: IntArray) -> Iterator[str]:
+        return (self.texts[i] for i in positions)
+
+
+@dataclass(frozen=True)
+class _TextFiles:
+    """Texts that are read from a file each."""
+
+    paths: tuple[Path, ...]
+
+    def __call__(self, positions: IntArray) -> Iterator[str]:
+        for i in positions:
+            try:
+                yield self.paths[i].read_text(encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise DataError(
+                    f"{self.paths[i].name} cannot be read ({error.strerror}); load the panel again."
+                ) from error
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    """The table of that name; DataError if there are two."""
+    found = [folder / form.format(name) for form in _TABLES]
+    found = [path for path in found if path.is_file()]
+    if len(found) > 1:
+        raise DataError(
+            f"the folder {folder.name!r} holds {found[0].name} and {found[1].name}; keep one."
+        )
+    return found[0] if found else None
+
+
+def _from_table(
+    table: Path, columns: _Columns, dropped: Counter[str]
+) -> tuple[pd.DataFrame, Reader]:
+    rows = read_table(table, as_text=(columns.key, columns.text))
+    _require(rows, table, columns.text)
+    frame = _dated(rows, table, columns)
+    texts = rows[columns.text]
+    _refuse_other(texts.tolist(), table)
+    # CSV cannot tell an empty text from a missing one, so that neither counts in any table.
+    has_text = np.array([isinstance(value, str) and bool(value.strip()) for value in texts])
+    keep = _kept(frame, has_text, dropped)
+    frame = frame.drop(columns=columns.text)[keep].reset_index(drop=True)
+    return frame, _Held(tuple(texts[keep]))
+
+
+def _from_files(
+    folder: Path, table: Path, columns: _Columns, dropped: Counter[str]
+) -> tuple[pd.DataFrame, Reader]:
+    rows = read_table(table, as_text=(columns.key, columns.file))
+    if columns.file not in rows:
+        _require(rows, table, columns.key)
+    frame = _dated(rows, table, columns)
+    names = rows[columns.file] if columns.file in rows else frame["id"].astype(str) + ".txt"
+    paths = np.array([_inside(folder, str(name), table) for name in names], dtype=object)
+    there = np.array([path.is_file() for path in paths], dtype=np.bool_)
+    listed = {path.resolve() for path in paths}
+    dropped[NO_ROW] = sum(file.resolve() not in listed for file in folder.rglob("*.txt"))
+    keep = _kept(frame, there, dropped)
+    frame = frame.drop(columns=columns.file, errors="ignore")[keep].reset_index(drop=True)
+    return frame, _TextFiles(tuple(paths[keep]))
+
+
+def _inside(folder: Path, name: str, table: Path) -> Path:
+    """Path of a text file, which may not lie outside the folder, links followed."""
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise DataError(
+            f"{table.name}: the text file {name!r:.80} lies outside the folder; paths within it "
+            "are allowed."
+        )
+    return path
+
+
+def _require(rows: pd.DataFrame, table: Path, column: str) -> None:
+    if column not in rows:
+        known = ", ".join(map(str, rows.columns))
+        raise DataError(f"{table.name} has no column {column!r}; it has: {known:.200}.")
+
+
+def _dated(rows: pd.DataFrame, table: Path, columns: _Columns) -> pd.DataFrame:
+    """The table with its keys in `id` and datetimes in `date`, in front."""
+    _require(rows, table, columns.date)
+    days = read_dates(rows[columns.date], table.name)
+    keys = rows[columns.key] if columns.key in rows else pd.Series(rows.index)
+    unknown = (keys.isna() | (keys == "")).to_numpy(dtype=np.bool_)
+    if unknown.any():
+        raise DataError(
+            f"{table.name}: row {int(unknown.argmax())} has nothing in the column {columns.key!r}; "
+            "fill it in, or drop the column to have rows numbered."
+        )
+    others = rows.drop(columns=[columns.key, columns.date], errors="ignore")
+    return pd.concat([keys.rename("id"), days.rename("date"), others], axis=1)
+
+
+def _refuse_other(texts: list[Any], table: Path) -> None:
+    """Raise DataError about the first value that is neither a string nor missing."""
+    for row, value in enumerate(texts):
+        if not isinstance(value, str) and not pd.isna(value):
+            raise DataError(
+                f"{table.name}: row {row} has the text {value!r:.40}, of type "
+                f"{type(value).__name__}; texts are strings."
+            )
+
+
+def _kept(frame: pd.DataFrame, has_text: BoolArray, dropped: Counter[str]) -> BoolArray:
+    """Mask of the rows with text that are the first with their key."""
+    dropped[NO_TEXT] += int((~has_text).sum())
+    repeated = np.zeros_like(has_text)
+    repeated[has_text] = frame.loc[has_text, "id"].duplicated()
+    dropped[REPEATED] += int(repeated.sum())
+    return has_text & ~repeated

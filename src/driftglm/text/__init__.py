@@ -1,0 +1,5 @@
+"""Texts become counts of words."""
+
+from driftglm.text.vocabulary import RankedVocabulary
+
+__all__ = ["RankedVocabulary"]
