@@ -1,8 +1,8 @@
 """The cache of a comparison: it resumes after a kill, and never mixes or trusts damaged files."""
 
+import contextlib
 import functools
 import io
-import contextlib
 import os
 import random
 import signal
