@@ -163,8 +163,6 @@ def page(results):
         for name, found in results.items()
         if all("included" in facts for facts in found.values())
     ]
-    words = learned[str(YEARS[-1])]["words"]
-    shown_words = [f"- {effect}: {', '.join(found)}" for effect, found in words.items()]
     machine = (
         f"Python {platform.python_version()}, numba {numba.__version__}, {os.cpu_count()} cores"
     )
@@ -181,8 +179,6 @@ def page(results):
             "",
             f"Chosen strengths by year: {'; '.join(chosen)}.",
             f"\nPaths kept (probability above one half) of 260,000: {'; '.join(kept)}.",
-            "\nWords most raised in the step after 2005 by the learned prior:\n",
-            *shown_words,
             "",
         ]
     )
@@ -220,7 +216,8 @@ def main():
                 continue
             facts = evaluate(name, contestants(options.jobs)[name], load(folder), year)
             results[name][str(year)] = facts
-            print(name, year, {k: v for k, v in facts.items() if k != "words"}, flush=True)
+            # The words are shown here and not written: texts of the data stay with the data.
+            print(name, year, facts, flush=True)
             if store:
                 store.write_text(json.dumps(results))
     if options.write:
