@@ -1,6 +1,7 @@
 """Words of the Beige Book and of FOMC transcripts by source and state: NLL of the next year.
 
-    python benchmarks/beige_fomc.py [--jobs 2] [--only learned,ridge-one] [--write PAGE]
+    python benchmarks/beige_fomc.py [--jobs 2] [--only learned,ridge-one] [--all-documents]
+                                    [--write PAGE]
 
 1,244 documents of 1996-2006. Timestep = year, effects = source (FOMC or Beige Book) and 51 states,
 words = ranks 501 to 5,500 in the training documents. Test years 2004-2006, each predicted by models
@@ -98,11 +99,12 @@ def contestants(jobs):
     }
 
 
-def evaluate(name, model, data, year):
+def evaluate(name, model, data, year, *, all_documents=False):
     """NLL, seconds and passes of one model in one test year."""
     counts, effects, years, words, macro = data
     past, now = np.flatnonzero(years < year), np.flatnonzero(years == year)
-    total = np.asarray(counts[past].sum(axis=0)).ravel()
+    ranked = counts if all_documents else counts[past]
+    total = np.asarray(ranked.sum(axis=0)).ravel()
     kept = np.argsort(-total, kind="stable")[FIRST - 1 : LAST]
     if isinstance(model, DriftTextModel):
         model.set_params(vocabulary=words[kept])
@@ -200,6 +202,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="")
+    parser.add_argument("--all-documents", action="store_true", help="rank words over all years")
     parser.add_argument("--store", default="")
     parser.add_argument("--write", default="")
     options = parser.parse_args()
@@ -214,7 +217,9 @@ def main():
         for year in YEARS:
             if str(year) in results.setdefault(name, {}):
                 continue
-            facts = evaluate(name, contestants(options.jobs)[name], load(folder), year)
+            model = contestants(options.jobs)[name]
+            every = options.all_documents
+            facts = evaluate(name, model, load(folder), year, all_documents=every)
             results[name][str(year)] = facts
             # The words are shown here and not written: texts of the data stay with the data.
             print(name, year, facts, flush=True)
