@@ -125,12 +125,16 @@ class Rows:
 
     @property
     def always_in_means(self) -> FloatArray:
-        """(T, n_always_in): what is taken off, so that columns do not compete with the level."""
+        """(T, n_always_in): what is taken off, so that columns do not compete with the level.
+
+        The mean of all rows: a feature that is always in has a law like the level's and is not
+        driven to any size by it, and what its mean does from step to step is worth knowing.
+        """
         columns = self._always_in_columns()
         if not self.intercept:
             return np.zeros((self.n_timesteps, columns.shape[1]))
         design, order = ColumnDesign.from_matrix(columns, self.codes, self.n_timesteps)
-        return design.centered(self._exposed[order], self.own).mean.T
+        return design.centered(self._exposed[order]).mean.T
 
     @property
     def _exposed(self) -> FloatArray:
