@@ -157,13 +157,6 @@ class Bound(Problem):
         paths = np.einsum("it,it->", self.squares, cast("Posterior", state).variance)
         return super().spread(state) + float(paths)
 
-    def set_row_variance(self, state: State) -> None:
-        """Bring `eta_variance` in step with levels and paths."""
-        if not self.family.quadratic:
-            paths = self.design.eta_variance(cast("Posterior", state).variance)
-            state.eta_variance = self.level_row_variance(state) + paths
-            state.log_likelihood = None
-
     def counts(self, posterior: Posterior) -> FloatArray:
         """n_gk: expected number of features per group and component."""
         return np.array([posterior.phi[self.groups == g].sum(axis=0) for g in range(self.n_groups)])

@@ -217,12 +217,6 @@ class Problem:
                 out += column * column * self.design.spread(path)
         return out
 
-    def set_row_variance(self, state: State) -> None:
-        """Bring `eta_variance` in step with the levels (and nothing else is uncertain here)."""
-        if not self.family.quadratic:
-            state.eta_variance = self.level_row_variance(state)
-            state.log_likelihood = None
-
     def precision(self, state: State) -> float:
         """1 / noise where the family has noise, else 1."""
         return 1.0 / state.noise if self.family.has_noise else 1.0

@@ -129,13 +129,6 @@ class ColumnDesign:
         eta = _eta(self.values, self.rows, self.segments, beta, self.n_rows)
         return eta - self.spread(np.einsum("it,it->t", self.center, beta))
 
-    def eta_variance(self, variance: FloatArray) -> FloatArray:
-        """Sum of (x - center)^2 * variance of every row, for independent coefficients."""
-        moments = np.zeros((2, self.n_rows))
-        features = np.arange(self.n_features)
-        self.add_moments_inplace(features, np.zeros_like(variance), variance, moments)
-        return np.asarray(np.maximum(moments[1], 0.0))
-
     def add_moments_inplace(
         self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
     ) -> None:

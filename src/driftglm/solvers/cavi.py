@@ -3,7 +3,7 @@
 A pass updates the levels, then visits paths (most correlated first), then the noise, then the
 weights of the mixture; each step is the exact maximiser given the rest, so the bound never falls.
 Paths that are almost surely zero are visited every few passes only, and components no feature
-uses are dropped.
+uses are dropped, if the weights have no prior.
 """
 
 from __future__ import annotations
