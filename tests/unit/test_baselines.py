@@ -490,7 +490,7 @@ def test_wrong_data_are_refused(rng):
     X, y, time, _ = make_rows(rng, "gaussian")
     with pytest.raises(DataError, match="exposure was given with family='gaussian'"):
         LassoAll(1.0).fit(X, y, time=time, exposure=np.ones(y.size))
-    with pytest.raises(DataError, match="exposure is 0 at row 3"):
+    with pytest.raises(DataError, match=r"exposure is 0\.0 at row 3"):
         LassoAll(1.0, family="poisson").fit(
             X, np.abs(y), exposure=np.where(np.arange(y.size) == 3, 0.0, 1.0)
         )

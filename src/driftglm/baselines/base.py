@@ -20,9 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.baselines.losses import LOSSES, deviance
-from driftglm.baselines.rows import Rows, check_exposure, check_weights
+from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
 from driftglm.baselines.tuning import Choice, choose, warn_at_edge
+from driftglm.data.checks import check_weights
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import fit_axis
 from driftglm.exceptions import ConvergenceWarning, DataError

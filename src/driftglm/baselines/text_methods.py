@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -41,9 +42,9 @@ class TextMethods:
     always_in: Any
     standardize: bool
 
+    @abstractmethod
     def tunable_params(self) -> dict[str, Any]:
         """Parameters given as numbers, those still to be chosen as None."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ fitting
 

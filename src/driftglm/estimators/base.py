@@ -18,11 +18,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray, IntArray
 from driftglm.bound import Bound, Posterior
+from driftglm.data.checks import check_numbers, check_weights, log_exposure
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
 from driftglm.design import ColumnDesign
 from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
-from driftglm.estimators.rows import LARGEST, SMALLEST, Rows, check_columns
+from driftglm.estimators.rows import Rows, check_columns
 from driftglm.estimators.starts import Init, start_paths
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
@@ -603,76 +604,6 @@ def _columns(rows: Rows, design: ColumnDesign) -> Columns:
     center = np.zeros((rows.n_timesteps, rows.always_in.size))
     center[:, ~rows.always_in], center[:, rows.always_in] = design.mean.T, rows.always_in_means
     return Columns(rows.always_in, center, rows.intercept, rows.center)
-
-
-def log_exposure(exposure: Any, n_rows: int) -> FloatArray:
-    """The logarithm of the exposure, one number a row; 0 where none is given."""
-    if exposure is None:
-        return np.zeros(n_rows)
-    try:
-        values = np.asarray(exposure, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"exposure cannot be read as numbers ({error}); pass one number per row."
-        ) from error
-    if values.ndim == 0:
-        values = np.full(n_rows, values)
-    if values.shape != (n_rows,):
-        raise DataError(
-            f"exposure has shape {values.shape} but X has {n_rows} rows; pass one number per row."
-        )
-    bad = ~(np.isfinite(values) & (values > 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise DataError(
-            f"exposure is {values[row]} at row {row}; exposures must be positive and finite. "
-            "Drop rows without exposure: they say nothing."
-        )
-    return np.log(values)
-
-
-def check_numbers(y: np.ndarray) -> None:
-    """Raise a DataError unless y holds numbers that can be squared; text is not enough."""
-    if y.dtype.kind not in "fiub":
-        raise DataError(
-            f"y holds {type(y[0]).__name__} values such as {y[0].item()!r}; pass numbers, one per "
-            "row, e.g. y.astype(float) if they are numbers written as text."
-        )
-    size = float(np.abs(y.astype(np.float64)).max())
-    if size > LARGEST or 0 < size < SMALLEST:
-        raise DataError(
-            f"y has values of size {size:.3g}; sizes from {SMALLEST:g} to {LARGEST:g} can be "
-            "squared. Change its unit."
-        )
-
-
-def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
-    """Weights as floats, one a row, none negative, not all zero."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_rows, float(sample_weight))
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"sample_weight cannot be read as numbers ({error}); pass one weight per row."
-        ) from error
-    if weights.shape != (n_rows,):
-        raise DataError(
-            f"sample_weight has shape {weights.shape} but X has {n_rows} rows; "
-            "pass one weight per row (1-d; sample_weight.shape == (n_samples,))."
-        )
-    bad = ~np.isfinite(weights) | (weights < 0)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise DataError(
-            f"sample_weight is {weights[row]} at row {row}; weights must be finite and not "
-            "negative. Use 0 to leave a row out."
-        )
-    if not weights.any():
-        raise DataError("every sample weight is zero; at least one row must count.")
-    return weights
 
 
 def _progress_line(iteration: int, objective: float, n_alive: int) -> None:

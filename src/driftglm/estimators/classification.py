@@ -17,7 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray
-from driftglm.estimators.base import DriftEstimator, Extrapolate, check_weights
+from driftglm.data.checks import check_weights
+from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.rows import Rows
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile

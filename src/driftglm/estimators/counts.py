@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray
-from driftglm.estimators.base import DriftEstimator, Extrapolate, log_exposure
+from driftglm.data.checks import log_exposure
+from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.rows import Rows
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.data.checks import LARGEST, SMALLEST
 from driftglm.design import ColumnDesign
 from driftglm.estimators.starts import StartData
 from driftglm.exceptions import DataError, DataWarning
@@ -18,8 +19,6 @@ from driftglm.objective import Levels
 
 SHOWN = 5
 ROUNDING = 1e-12
-SMALLEST, LARGEST = 1e-100, 1e100
-"""Squares and sums of squares of such numbers neither vanish nor overflow."""
 
 
 @dataclass(frozen=True)
