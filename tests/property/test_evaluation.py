@@ -9,7 +9,7 @@ from driftglm.baselines.rows import Rows
 from driftglm.baselines.tuning import choose
 from driftglm.evaluation import RollingOrigin
 from driftglm.evaluation.comparison import holm
-from driftglm.evaluation.files import pack, unpack
+from driftglm.files import pack, unpack
 from driftglm.exceptions import TimeError
 
 years = st.lists(st.integers(2000, 2005), min_size=3, max_size=40).map(np.array)

@@ -24,7 +24,7 @@ from driftglm.baselines import LassoAll, RidgeAll
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.evaluation import cache as cache_module
 from driftglm.evaluation.cache import Cache
-from driftglm.evaluation.files import DamagedFileError, pack, unpack, write_atomically
+from driftglm.files import DamagedFileError, pack, unpack, write_atomically
 from driftglm.evaluation.fingerprint import data_digest, describe, digest
 from driftglm.exceptions import DataError
 from driftglm.priors import Exact

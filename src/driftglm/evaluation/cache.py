@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from driftglm.evaluation.files import DamagedFileError, pack, unpack, write_atomically
+from driftglm.files import DamagedFileError, pack, unpack, write_atomically
 from driftglm.evaluation.fingerprint import digest
 
 ABANDONED = 3600.0

@@ -13,7 +13,7 @@ from scipy.stats import rankdata, wilcoxon
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.data.timesteps import TimeAxis
-from driftglm.evaluation.files import DamagedFileError, pack, unpack, write_atomically
+from driftglm.files import DamagedFileError, pack, unpack, write_atomically
 from driftglm.evaluation.tables import render
 from driftglm.exceptions import DataError
 

@@ -1,0 +1,1 @@
+"""The `driftglm` command: parse, call the library, print."""

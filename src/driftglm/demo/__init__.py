@@ -1,0 +1,1 @@
+"""The demonstration: a comparison on real volatility data that come with the package."""

@@ -1,0 +1,1 @@
+"""Estimators as files, and back."""

@@ -1,0 +1,1 @@
+"""Fitted models and comparisons as one HTML page."""
