@@ -7,7 +7,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftglm import baselines, datasets, evaluation, priors, simulate, text
+    from driftglm import baselines, datasets, evaluation, plots, priors, simulate, text
     from driftglm.estimators import (
         DriftClassifier,
         DriftPoissonRegressor,
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 __version__ = _version("driftglm")
 
-# Public name -> module that defines it, imported on first use (PEP 562).
+# Public name -> module that defines it, imported on first use (PEP 562). `load` is not imported for
+# type checkers above: its module is of a layer that those which read `__version__` must not reach.
 _HOMES = {
     "DriftClassifier": "driftglm.estimators",
     "DriftPoissonRegressor": "driftglm.estimators",
     "DriftRegressor": "driftglm.estimators",
     "DriftTextModel": "driftglm.estimators",
+    "load": "driftglm.persistence",
 }
-_SUBMODULES = {"baselines", "datasets", "evaluation", "priors", "simulate", "text"}
+_SUBMODULES = {"baselines", "datasets", "evaluation", "plots", "priors", "simulate", "text"}
 
 __all__ = [
     "DriftClassifier",
@@ -35,6 +37,8 @@ __all__ = [
     "baselines",
     "datasets",
     "evaluation",
+    "load",
+    "plots",
     "priors",
     "simulate",
     "text",

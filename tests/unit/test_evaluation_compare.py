@@ -485,7 +485,7 @@ def test_a_damaged_file_is_refused(tmp_path):
     whole = path.read_bytes()
     for damage in (whole[:-10], whole[: len(whole) // 2], b"", b"not a zip"):
         path.write_bytes(damage)
-        with pytest.raises(DriftError, match="holds no comparison"):
+        with pytest.raises(DriftError, match=r"cannot be read|driftglm can use"):
             Comparison.load(path)
     with pytest.raises(FileNotFoundError):
         Comparison.load(tmp_path / "nothing.zip")

@@ -169,8 +169,72 @@ def test_steps_after_the_last(extrapolate):
     far = model.log_prob(TEXT.effects_next, time=np.full(15, 40))
     assert np.allclose(near, far) == (model.extrapolate_ == "hold")
     mode = fitted(prior=Fixed(1.0, 0.5), extrapolate="forecast")
-    _, ahead = mode._fit.step(6, forecast=True)
-    assert_allclose(ahead, 0.5 * mode.coef_path_[-1])
+    ahead = mode._fit.step(6, forecast=True)
+    assert_allclose(ahead.coef, 0.5 * mode.coef_path_[-1])
+    assert ahead.spread is None
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("center", [False, True])
+def test_a_forecast_integrates_over_what_is_not_known(center, sparse):
+    """p proportional to E[exp(eta)] of a normal law, by hand from the posteriors' moments."""
+    model = fitted(center=center, extrapolate="forecast")
+    fit = model._fit
+    mean, variance = fit.posterior.ahead(1, None)
+    x = np.column_stack([TEXT.effects_next, np.zeros(15)]) - fit.center[-1]
+    eta = fit.base[-1] + x @ mean.T + 0.5 * x**2 @ variance.T
+    effects = csr_array(TEXT.effects_next) if sparse else TEXT.effects_next
+    assert_allclose(model.log_prob(effects), log_softmax(eta, axis=1), atol=1e-12)
+    assert variance.min() >= 0
+    # Where steps are not forecast, the coefficients are the model.
+    held = fitted(center=center, extrapolate="hold")
+    eta = held.background_[-1] + TEXT.effects_next @ held.coef_path_[-1]
+    assert_allclose(held.log_prob(effects), log_softmax(eta, axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("tie", ["effect", "path"])
+def test_a_path_of_the_background_is_that_of_an_effect_which_is_always_one(tie):
+    options = {"center": False, "tie": tie, "extrapolate": "hold"}
+    own = fitted(fit_intercept=True, **options)
+    if tie == "path":
+        # An explicit column would share its weights with the effects; the background does not.
+        assert own._fit.posterior.log_pi.shape[0] == 2
+        return
+    ones = np.column_stack([TEXT.effects, np.ones(TEXT.time.size)])
+    column = DriftTextModel(fit_intercept=False, **options).fit(TEXT.counts, ones, time=TEXT.time)
+    assert_allclose(own.objective_history_, column.objective_history_, rtol=1e-12)
+    assert_allclose(own.coef_path_, column.coef_path_[:, :3], atol=1e-9)
+    lifted = column.base_background_ + column.coef_path_[:, 3]
+    assert_allclose(own.background_, lifted, atol=1e-9)
+
+
+def test_the_background_has_its_own_path_only_where_it_is_estimated_with_the_learned_prior():
+    assert fitted()._fit.unit.size == 4
+    for options in (
+        {"prior": "fixed"},
+        {"prior": "exact"},
+        {"background": np.zeros(30)},
+        {"fit_intercept": False},
+    ):
+        assert fitted(**options)._fit.unit.size == 3
+    assert fitted(prior="fixed", fit_intercept=True)._fit.unit.size == 4
+
+
+def test_a_path_of_the_background_undoes_what_averaging_over_documents_gets_wrong():
+    """A word of one of two sources only: shares say half, and no centred effect can say so."""
+    rng = np.random.default_rng(0)
+    source = np.tile([0.0, 1.0], 60)
+    rates = np.ones((120, 8))
+    rates[:, 6] = np.where(source == 1, 4.0, 1e-3)
+    counts = rng.poisson(60 * rates)
+    time = np.repeat(np.arange(6), 20)
+    truth = np.log(rates / rates.sum(axis=1, keepdims=True))[:2]
+    errors = []
+    for fit_intercept in (False, True):
+        model = DriftTextModel(fit_intercept=fit_intercept).fit(counts, source[:, None], time=time)
+        found = model.log_prob(np.array([[0.0], [1.0]]))
+        errors.append(-(np.exp(truth) * (found - truth)).sum())
+    assert errors[1] < 0.2 * errors[0]
 
 
 def test_validate_works_with_a_given_background():
@@ -268,7 +332,7 @@ def test_the_paper_s_priors_report_their_rate():
 def test_given_weights_are_kept():
     prior = Learned(shares=(1.0,), n_scales=2, weights=(0.8, 0.1, 0.1))
     model = fitted(prior=prior)
-    assert_allclose(np.exp(model._fit.posterior.log_pi), np.tile([0.8, 0.1, 0.1], (3, 1)))
+    assert_allclose(np.exp(model._fit.posterior.log_pi), np.tile([0.8, 0.1, 0.1], (4, 1)))
 
 
 def test_units_of_effects_do_not_matter_to_the_learned_prior():

@@ -27,6 +27,7 @@ from driftglm.data.checks import check_weights
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import fit_axis
 from driftglm.exceptions import ConvergenceWarning, DataError
+from driftglm.files import Storable
 
 Family = Literal["gaussian", "binomial", "poisson", "text"]
 N_CLASSES = 2
@@ -57,7 +58,7 @@ def _has_classes(model: Any) -> bool:
     return True
 
 
-class Baseline(TextMethods, BaseEstimator):
+class Baseline(TextMethods, Storable, BaseEstimator):
     """Base of the baselines; see `LassoAll` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

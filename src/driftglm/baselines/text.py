@@ -23,7 +23,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.baselines.rows import EVERY
 from driftglm.baselines.strength import fixed_scale
 from driftglm.estimators.text_data import Background, Contexts, collapse, log_background
-from driftglm.estimators.text_fit import ModeTextFit, log_likelihoods
+from driftglm.estimators.text_fit import ModeTextFit
 from driftglm.estimators.text_solve import TextResult, TextSettings, solve_text
 from driftglm.exceptions import DataError
 from driftglm.priors import Fixed
@@ -33,7 +33,7 @@ SMOOTHING = 0.5
 RIDGE_STRENGTHS = np.geomspace(100.0, 0.1, 10)
 """One over the variance of a coefficient, whose natural size is that of a log rate."""
 CHAIN_STRENGTHS = np.geomspace(30.0, 0.3, 5)
-CHAIN_CORRELATIONS = (0.5, 0.9, 0.98)
+CHAIN_CORRELATIONS = (0.5, 0.9, 0.98, 0.995)
 LASSO_STRENGTHS = np.geomspace(1.0, 1e-4, 17)
 """Relative to the smallest strength at which every coefficient is zero."""
 TUNING_TOL, TUNING_PASSES = 0.05, 8
@@ -169,5 +169,5 @@ class TextPenalty:
 
 def next_log_likelihood(result: TextResult, docs: Documents) -> FloatArray:
     """(n_docs,) of documents of the step after the last: the last coefficients are held."""
-    base, coef = result.fit.step(result.fit.n_timesteps - 1, forecast=False)
-    return log_likelihoods(base, coef, docs.counts, docs.effects)
+    last = result.fit.step(result.fit.n_timesteps - 1, forecast=False)
+    return last.log_likelihoods(docs.counts, docs.effects)

@@ -16,7 +16,7 @@ from driftglm.baselines.text import Documents, TextKind, TextPenalty, next_log_l
 from driftglm.baselines.tuning import choose, warn_at_edge
 from driftglm.data.timesteps import fit_axis
 from driftglm.estimators.text_data import column_names, read_counts
-from driftglm.estimators.text_fit import TextFit, log_likelihoods, log_probabilities
+from driftglm.estimators.text_fit import TextFit, TextStep
 from driftglm.exceptions import ConvergenceWarning, DataError
 
 Found = Iterator[tuple[dict[str, Any], FloatArray]]
@@ -64,7 +64,8 @@ class TextMethods:
         contexts = penalty.contexts(docs)
         result = penalty.fit(contexts, params)
         self._text_fit: TextFit = result.fit
-        self.background_, self.coef_ = result.fit.step(result.fit.n_timesteps - 1, forecast=False)
+        last = result.fit.step(result.fit.n_timesteps - 1, forecast=False)
+        self.background_, self.coef_ = last.background, last.coef
         if self._text_kind.rows == "ts":
             self.coef_path_ = result.fit.coef_path()
         for name, value in params.items():
@@ -136,8 +137,8 @@ class TextMethods:
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64, reset=False)
         _documents(table, rows, np.zeros(table.shape[0], dtype=np.int64))
         out = np.empty(table.shape[0])
-        for members, base, coef in self._at_steps(time, out.size):
-            out[members] = log_likelihoods(base, coef, table[members], rows[members])
+        for members, step in self._at_steps(time, out.size):
+            out[members] = step.log_likelihoods(table[members], rows[members])
         return out
 
     @available_if(_is_text)
@@ -146,20 +147,20 @@ class TextMethods:
         check_is_fitted(self, "background_")
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64, reset=False)
         out = np.empty((rows.shape[0], self.background_.size))
-        for members, base, coef in self._at_steps(time, rows.shape[0]):
-            for part, found in log_probabilities(base, coef, rows[members]):
+        for members, step in self._at_steps(time, rows.shape[0]):
+            for part, found in step.log_probabilities(rows[members]):
                 out[members[part]] = found
         return out
 
-    def _at_steps(self, time: Any, n_docs: int) -> Iterator[tuple[Any, FloatArray, FloatArray]]:
+    def _at_steps(self, time: Any, n_docs: int) -> Iterator[tuple[Any, TextStep]]:
         """Documents by step; all but ridge over time have one set of coefficients."""
         last = self._text_fit.n_timesteps - 1
         if time is None or last == 0:
-            yield np.arange(n_docs), self.background_, self.coef_
+            yield np.arange(n_docs), TextStep(self.background_, self.coef_)
             return
         codes = np.minimum(self._axis.encode(time, n_docs), last)
         for code in np.unique(codes):
-            yield np.flatnonzero(codes == code), *self._text_fit.step(int(code), forecast=False)
+            yield np.flatnonzero(codes == code), self._text_fit.step(int(code), forecast=False)
 
 
 def _documents(counts: Any, effects: Any, codes: Any) -> Documents:

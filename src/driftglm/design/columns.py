@@ -104,6 +104,16 @@ class ColumnDesign:
         _shift_inplace(values, self.segments, full, shift)
         return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
 
+    def with_intercept(self) -> ColumnDesign:
+        """The same design and a last column of ones: no entries, measured from -1."""
+        end = np.full((1, self.n_timesteps + 1), self.segments[-1, -1], dtype=np.int64)
+        return dataclasses.replace(
+            self,
+            segments=np.concatenate([self.segments, end]),
+            center=np.concatenate([self.center, np.full((1, self.n_timesteps), -1.0)]),
+            shift=np.append(self.shift, 0.0),
+        )
+
     @property
     def mean(self) -> FloatArray:
         """(n_features, n_timesteps): what is taken off in all, in the units of X."""

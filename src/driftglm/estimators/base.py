@@ -22,12 +22,14 @@ from driftglm.data.checks import check_numbers, check_weights, log_exposure
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
 from driftglm.design import ColumnDesign
+from driftglm.estimators.export import Exports
 from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
 from driftglm.estimators.rows import Rows, check_columns
 from driftglm.estimators.starts import Init, start_paths
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
+from driftglm.files import Storable
 from driftglm.objective import Noise, Objective
 from driftglm.priors import Exact, Fixed, Learned, PathPrior, PathStats, Variational
 from driftglm.priors.adaptive import RATE_LIMIT, AdaptivePrior
@@ -58,7 +60,7 @@ N_RATE_ROUNDS = 5
 N_VALIDATION_STEPS = 3
 
 
-class DriftEstimator(BaseEstimator):
+class DriftEstimator(Exports, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

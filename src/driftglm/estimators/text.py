@@ -20,6 +20,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
 from driftglm.estimators.base import PRIORS, Extrapolate
+from driftglm.estimators.export import dataset
 from driftglm.estimators.text_data import (
     Background,
     Contexts,
@@ -28,10 +29,12 @@ from driftglm.estimators.text_data import (
     log_background,
     read_counts,
 )
-from driftglm.estimators.text_fit import PosteriorTextFit, log_likelihoods, log_probabilities
+from driftglm.estimators.text_fit import PosteriorTextFit, TextStep
 from driftglm.estimators.text_solve import TextResult, TextSettings, solve_text
-from driftglm.estimators.text_words import top_words, words_figure
+from driftglm.estimators.text_words import top_words
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
+from driftglm.files import Storable
+from driftglm.plots import figures
 from driftglm.priors import Learned, PathPrior
 from driftglm.solvers.base import StopReason
 
@@ -42,7 +45,7 @@ N_VALIDATION_STEPS = 2
 N_NAMED = 3
 
 
-class DriftTextModel(BaseEstimator):
+class DriftTextModel(Storable, BaseEstimator):
     """Word counts given effects of the document, the effects' coefficients drifting over time.
 
     A token of a document with effects f at step t is word w with probability
@@ -75,10 +78,17 @@ class DriftTextModel(BaseEstimator):
         of half of all tokens would have to undo what the background already says. An effect that
         is the same for all documents of each step says nothing beside a background per step; its
         coefficients are exactly zero, with a warning.
+    fit_intercept
+        Give the background of every word a path of its own, with the same prior as the effects
+        (and weights of its own). Shares are averages over documents of all kinds, and the log of
+        an average is not the average of logs: a word that only one source uses needs it. With
+        background="all" it is how the background drifts. "auto": with the learned prior, unless
+        the background is given.
     extrapolate
-        Coefficients of steps after the last: "forecast", "hold", "auto" (forecast for the learned
-        prior, hold for the others) or "validate" (the better on the last training steps). The
-        background is that of the last step.
+        Steps after the last: "forecast", "hold", "auto" (forecast for the learned prior, hold for
+        the others) or "validate" (the better on the last training steps). A forecast of the
+        learned prior integrates over what is not known: log_prob is then that of E[exp(eta)]. The
+        background is that of the last step, its path forecast or held like the coefficients.
     freq
         Length of a timestep, as in `DriftRegressor`.
     max_iter, tol
@@ -123,6 +133,7 @@ class DriftTextModel(BaseEstimator):
         "prior": [StrOptions(set(PRIORS)), PathPrior, Learned],
         "vocabulary": ["array-like", None],
         "center": ["boolean"],
+        "fit_intercept": ["boolean", StrOptions({"auto"})],
         "extrapolate": [StrOptions({"auto", "forecast", "hold", "validate"})],
         "freq": [str, Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -140,6 +151,7 @@ class DriftTextModel(BaseEstimator):
         prior: str | PathPrior | Learned = "learned",
         vocabulary: Any = None,
         center: bool = True,
+        fit_intercept: bool | Literal["auto"] = "auto",
         extrapolate: Extrapolate = "auto",
         freq: str | int | None = None,
         max_iter: int = 200,
@@ -153,6 +165,7 @@ class DriftTextModel(BaseEstimator):
         self.prior = prior
         self.vocabulary = vocabulary
         self.center = center
+        self.fit_intercept = fit_intercept
         self.extrapolate = extrapolate
         self.freq = freq
         self.max_iter = max_iter
@@ -212,6 +225,7 @@ class DriftTextModel(BaseEstimator):
             tol=0.1 * self.tol if isinstance(prior, Learned) else self.tol,
             n_jobs=self.n_jobs,
             flat=10.0 * self.tol**2,
+            intercept=self._has_intercept(prior),
         )
         result = solve_text(
             contexts, base, settings, progress=_progress_line if self.verbose else None
@@ -233,6 +247,12 @@ class DriftTextModel(BaseEstimator):
             PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
         )
         return made
+
+    def _has_intercept(self, prior: PathPrior | Learned) -> bool:
+        """Whether the background has a path of its own; never a given one, nor the paper's."""
+        if self.fit_intercept == "auto":
+            return isinstance(self.background, str) and isinstance(prior, Learned)
+        return bool(self.fit_intercept)
 
     def _base(self, contexts: Contexts, n_steps: int) -> tuple[FloatArray, Background | None]:
         """Background (T, V), and about which mean effects are taken."""
@@ -319,8 +339,8 @@ class DriftTextModel(BaseEstimator):
         check_is_fitted(self, "coef_path_")
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64, reset=False)
         out = np.empty((rows.shape[0], self.vocabulary_.size))
-        for members, base, coef in self._by_step(self._codes(time, rows.shape[0])):
-            for part, found in log_probabilities(base, coef, rows[members]):
+        for members, step in self._by_step(self._codes(time, rows.shape[0])):
+            for part, found in step.log_probabilities(rows[members]):
                 out[members[part]] = found
         return out
 
@@ -355,15 +375,15 @@ class DriftTextModel(BaseEstimator):
 
     def _log_likelihood(self, table: Any, rows: Any, codes: IntArray) -> FloatArray:
         out = np.zeros(codes.size)
-        for members, base, coef in self._by_step(codes):
-            out[members] = log_likelihoods(base, coef, table[members], rows[members])
+        for members, step in self._by_step(codes):
+            out[members] = step.log_likelihoods(table[members], rows[members])
         return out
 
-    def _by_step(self, codes: IntArray) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
-        """Documents, background and coefficients of every step that occurs."""
+    def _by_step(self, codes: IntArray) -> Iterator[tuple[IntArray, TextStep]]:
+        """Documents and the model of every step that occurs."""
         for code in np.unique(codes):
             forecast = self.extrapolate_ == "forecast"
-            yield np.flatnonzero(codes == code), *self._fit.step(int(code), forecast=forecast)
+            yield np.flatnonzero(codes == code), self._fit.step(int(code), forecast=forecast)
 
     # ---------------------------------------------------------------- reporting
 
@@ -400,7 +420,7 @@ class DriftTextModel(BaseEstimator):
         """
         i = self._effect(effect)
         code = int(self._codes(None if time is None else [time], 1)[0])
-        _, coef = self._fit.step(code, forecast=self.extrapolate_ == "forecast")
+        coef = self._fit.step(code, forecast=self.extrapolate_ == "forecast").coef
         base = self.base_background_[min(code, len(self.timesteps_) - 1)]
         shares = np.exp(log_softmax(base))
         return top_words(self.vocabulary_, coef[i], self.inclusion_probability_[i], shares, k)
@@ -424,7 +444,26 @@ class DriftTextModel(BaseEstimator):
             std = self._fit.std_path()[:, i][:, chosen]
         name = self._effect_names()[i]
         shown = self.vocabulary_[chosen]
-        return words_figure(f"words of {name}", list(self.timesteps_), shown, paths[:, chosen], std)
+        return figures.words(
+            f"words of {name}", list(self.timesteps_), shown, paths[:, chosen], std
+        )
+
+    def to_xarray(self) -> Any:
+        """The fit as an xarray Dataset over time, effect and word.
+
+        Variables: coef, coef_std (learned prior only), background, inclusion_probability. Needs
+        xarray, the extra ``driftglm[xarray]``.
+        """
+        check_is_fitted(self, "coef_path_")
+        inner = ("effect", "word")
+        found = {
+            "coef": (("time", *inner), "coef_path_"),
+            "coef_std": (("time", *inner), "coef_std_path_"),
+            "background": (("time", "word"), "background_"),
+            "inclusion_probability": (inner, "inclusion_probability_"),
+        }
+        coords = {"effect": self._effect_names(), "word": self.vocabulary_.astype(str)}
+        return dataset(self, found, coords)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

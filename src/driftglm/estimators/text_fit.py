@@ -17,40 +17,91 @@ from driftglm.solvers.text_mode import TextMode
 N_ROWS_AT_ONCE = 512
 
 
-def log_probabilities(
-    base: FloatArray, coef: FloatArray, effects: Any
-) -> Iterator[tuple[slice, FloatArray]]:
-    """Rows and their (n, V) log probabilities, a few hundred rows at a time."""
-    for start in range(0, effects.shape[0], N_ROWS_AT_ONCE):
-        part = slice(start, start + N_ROWS_AT_ONCE)
-        yield part, log_softmax(np.asarray(effects[part] @ coef) + base, axis=1)
+@dataclass(frozen=True)
+class Spread:
+    """What is not known about the words' log rates in a step.
+
+    With variances v_iw and effects measured from c_i, the log rate of word w has the variance
+    `constant_w` + sum_i (`linear_iw` f_i + `square_iw` f_i^2).
+    """
+
+    constant: FloatArray
+    linear: FloatArray
+    square: FloatArray
+
+    @classmethod
+    def of(cls, variance: FloatArray, center: FloatArray, n_effects: int) -> Spread:
+        """From variances (F', V) and centers (F',), of which the first `n_effects` are given."""
+        known = variance[:n_effects]
+        linear = -2.0 * center[:n_effects, None] * known
+        return cls(np.einsum("i,iw->w", center**2, variance), linear, known)
+
+    def half(self, effects: Any) -> FloatArray:
+        """(n, V) half the variance of every log rate."""
+        squared = effects.multiply(effects) if hasattr(effects, "multiply") else effects**2
+        found = np.asarray(effects @ self.linear) + np.asarray(squared @ self.square)
+        return np.asarray(0.5 * np.maximum(found + self.constant, 0.0))
 
 
-def log_likelihoods(base: FloatArray, coef: FloatArray, counts: Any, effects: Any) -> FloatArray:
-    """(n_docs,) log-likelihood of documents of one step."""
-    out = np.zeros(effects.shape[0])
-    for part, found in log_probabilities(base, coef, effects):
-        out[part] = np.asarray(counts[part].multiply(found).sum(axis=1)).ravel()
-    return out
+@dataclass(frozen=True)
+class TextStep:
+    """The model of one step.
+
+    Parameters
+    ----------
+    background
+        (V,) log rates of a document whose effects are all zero, up to a constant.
+    coef
+        (F, V)
+    spread
+        Of a forecast: what is not known, and is integrated out.
+    """
+
+    background: FloatArray
+    coef: FloatArray
+    spread: Spread | None = None
+
+    def log_probabilities(self, effects: Any) -> Iterator[tuple[slice, FloatArray]]:
+        """Rows and their (n, V) log probabilities, a few hundred rows at a time."""
+        for start in range(0, effects.shape[0], N_ROWS_AT_ONCE):
+            part = slice(start, start + N_ROWS_AT_ONCE)
+            eta = np.asarray(effects[part] @ self.coef) + self.background
+            if self.spread is not None:
+                # E[exp(eta)]: of two words with equal means the less certain is expected more.
+                eta += self.spread.half(effects[part])
+            yield part, log_softmax(eta, axis=1)
+
+    def log_likelihoods(self, counts: Any, effects: Any) -> FloatArray:
+        """(n_docs,) log-likelihood of documents."""
+        out = np.zeros(effects.shape[0])
+        for part, found in self.log_probabilities(effects):
+            out[part] = np.asarray(counts[part].multiply(found).sum(axis=1)).ravel()
+        return out
 
 
 @dataclass(frozen=True)
 class TextFit:
     """Common part of both kinds of fit.
 
+    A path of the background's own, if there is one, is the last of the F' paths: that of an effect
+    which is 0 for all documents and measured from -1.
+
     Parameters
     ----------
     base
-        (T, V) background before the effects' means are accounted for.
+        (T, V) background before it is corrected for its own path and the effects' means.
     center
-        (T, F) what is taken off every effect.
+        (T, F') what is taken off every effect.
     unit
-        (F,) what effects were divided by inside the fit.
+        (F',) what effects were divided by inside the fit.
+    n_effects
+        F, the number of effects given.
     """
 
     base: FloatArray
     center: FloatArray
     unit: FloatArray
+    n_effects: int
 
     @property
     def n_timesteps(self) -> int:
@@ -59,34 +110,45 @@ class TextFit:
 
     @abstractmethod
     def _paths(self) -> FloatArray:
-        """(V, F, T) in the units of the fit."""
+        """(V, F', T) in the units of the fit."""
 
     @abstractmethod
-    def _ahead(self, n_steps: int) -> FloatArray:
-        """(V, F) forecast, in the units of the fit."""
+    def _ahead(self, n_steps: int) -> tuple[FloatArray, FloatArray | None]:
+        """(V, F') forecast and its variance, in the units of the fit."""
 
     @abstractmethod
+    def _inclusion(self) -> FloatArray:
+        """(V, F') probability of not being zero."""
+
     def inclusion(self) -> FloatArray:
         """(F, V) probability of not being zero."""
+        return np.ascontiguousarray(self._inclusion()[:, : self.n_effects].T)
 
     def coef_path(self) -> FloatArray:
         """(T, F, V) in the user's units."""
-        paths = np.ascontiguousarray(self._paths().transpose(2, 1, 0))
-        return np.asarray(paths / self.unit[:, None])
+        paths = self._paths()[:, : self.n_effects].transpose(2, 1, 0)
+        return np.asarray(np.ascontiguousarray(paths) / self.unit[: self.n_effects, None])
 
     def background(self) -> FloatArray:
         """(T, V) log rates, up to a constant, of a document whose effects are all zero."""
-        return np.asarray(self.base - np.einsum("ti,tiw->tw", self.center, self.coef_path()))
+        taken = np.einsum("ti,wit->tw", self.center / self.unit, self._paths())
+        return np.asarray(self.base - taken)
 
-    def step(self, code: int, *, forecast: bool) -> tuple[FloatArray, FloatArray]:
-        """Background (V,) and coefficients (F, V) of a step, which may lie after the last."""
+    def step(self, code: int, *, forecast: bool) -> TextStep:
+        """The model of a step, which may lie after the last."""
         last = self.n_timesteps - 1
-        if code > last and forecast:
-            coef = (self._ahead(code - last) / self.unit).T
-        else:
-            coef = self._paths()[:, :, min(code, last)].T / self.unit[:, None]
         at = min(code, last)
-        return self.base[at] - np.einsum("i,iw->w", self.center[at], coef), coef
+        variance: FloatArray | None = None
+        if code > last and forecast:
+            coef, variance = self._ahead(code - last)
+        else:
+            coef = self._paths()[:, :, at]
+        coef = (coef / self.unit).T
+        background = self.base[at] - np.einsum("i,iw->w", self.center[at], coef)
+        spread: Spread | None = None
+        if variance is not None:
+            spread = Spread.of((variance / self.unit**2).T, self.center[at], self.n_effects)
+        return TextStep(background, coef[: self.n_effects], spread)
 
 
 @dataclass(frozen=True)
@@ -99,17 +161,18 @@ class PosteriorTextFit(TextFit):
     def _paths(self) -> FloatArray:
         return self.posterior.mean
 
-    def _ahead(self, n_steps: int) -> FloatArray:
-        return self.posterior.ahead(n_steps, self.n_jobs)
+    def _ahead(self, n_steps: int) -> tuple[FloatArray, FloatArray | None]:
+        mean, variance = self.posterior.ahead(n_steps, self.n_jobs)
+        return mean, variance
 
-    def inclusion(self) -> FloatArray:
+    def _inclusion(self) -> FloatArray:
         """As far as a path's data could tell it from zero."""
-        return np.ascontiguousarray(self.posterior.inclusion().T)
+        return self.posterior.inclusion()
 
     def std_path(self) -> FloatArray:
         """(T, F, V) posterior standard deviations."""
-        deviation = np.sqrt(self.posterior.variance.transpose(2, 1, 0))
-        return np.asarray(deviation / self.unit[:, None])
+        variance = self.posterior.variance[:, : self.n_effects].transpose(2, 1, 0)
+        return np.asarray(np.sqrt(variance) / self.unit[: self.n_effects, None])
 
 
 @dataclass(frozen=True)
@@ -121,13 +184,13 @@ class ModeTextFit(TextFit):
     def _paths(self) -> FloatArray:
         return self.mode.beta
 
-    def _ahead(self, n_steps: int) -> FloatArray:
+    def _ahead(self, n_steps: int) -> tuple[FloatArray, FloatArray | None]:
         """The chain's mean reversion, E[rho]^n; a lasso has no chain and holds."""
         last = self.mode.beta[:, :, -1]
         if not self.mode.mean_rho.size:
-            return last
-        return np.asarray(last * self.mode.mean_rho**n_steps)
+            return last, None
+        return np.asarray(last * self.mode.mean_rho**n_steps), None
 
-    def inclusion(self) -> FloatArray:
+    def _inclusion(self) -> FloatArray:
         """0 or 1: whether a path is exactly zero."""
-        return np.asarray(self.mode.beta.any(axis=2), dtype=np.float64).T.copy()
+        return np.asarray(self.mode.beta.any(axis=2), dtype=np.float64)

@@ -28,8 +28,9 @@ class TextSettings:
     """How to fit.
 
     `center` says about which mean effects are taken (None: about zero), `strength` asks for a lasso
-    instead of the prior, `by_effect` ties all words of an effect. A mode has also converged when a
-    pass raises the objective by less than `flat` per token.
+    instead of the prior, `by_effect` ties all words of an effect, `intercept` gives the background
+    a path of its own for every word. A mode has also converged when a pass raises the objective by
+    less than `flat` per token.
     """
 
     prior: PathPrior | Learned
@@ -40,6 +41,7 @@ class TextSettings:
     n_jobs: int | None = None
     strength: float = 0.0
     flat: float = 0.0
+    intercept: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,22 +69,32 @@ def solve_text(
     varies = varying(contexts, settings.center)
     # The paper's priors and ridge are about coefficients as the user scales them.
     unit = effect_units(contexts) if learned else np.ones(varies.size)
+    n_effects = varies.size
     design = effect_design(contexts, n_steps, settings.center, unit)
+    if settings.intercept:
+        design, unit, varies = (
+            design.with_intercept(),
+            np.append(unit, 1.0),
+            np.append(varies, True),
+        )
     problem = text_problem(contexts, base, design)
     squares = design.squares(contexts.totals).sum(axis=1)
     order = np.argsort(-squares, kind="stable").astype(np.int64)
     order = order[varies[order]]
     max_iter, tol = settings.max_iter, settings.tol
-    common = (base, design.mean.T * unit, unit)
+    common = (base, design.mean.T * unit, unit, n_effects)
     if isinstance(prior, Learned):
-        groups = np.arange(varies.size) if settings.by_effect else np.zeros(varies.size, np.int64)
+        groups = np.arange(varies.size)
+        if not settings.by_effect:
+            # The background's path is of another kind than the effects', with weights of its own.
+            groups = np.minimum(groups // n_effects, 1)
         reach = largest_distance(design)
         learner = LearnedTextSolver(prior, groups, order, reach, settings.n_jobs)
         posterior, history, reason = learner.solve(
             problem, max_iter=max_iter, tol=tol, progress=progress
         )
         fit: TextFit = PosteriorTextFit(*common, posterior, settings.n_jobs)
-        return TextResult(fit, history, reason, varies)
+        return TextResult(fit, history, reason, varies[:n_effects])
     mean_square = np.where(varies, squares / contexts.totals.sum(), 1.0)
     solver = ModeTextSolver(
         prior,
@@ -96,7 +108,7 @@ def solve_text(
     mode, history, reason = solver.solve(
         problem, max_iter=max_iter, tol=tol, start=start, progress=progress
     )
-    return TextResult(ModeTextFit(*common, mode), history, reason, varies, mode.rate)
+    return TextResult(ModeTextFit(*common, mode), history, reason, varies[:n_effects], mode.rate)
 
 
 def largest_distance(design: ColumnDesign) -> FloatArray:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from driftglm.files import DamagedFileError, pack, unpack, write_atomically
 from driftglm.evaluation.fingerprint import digest
+from driftglm.files import DamagedFileError, pack, unpack, write_atomically
 
 ABANDONED = 3600.0
 """Seconds after which a temporary file belongs to a run that was killed."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -13,17 +13,17 @@ from scipy.stats import rankdata, wilcoxon
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.data.timesteps import TimeAxis
-from driftglm.files import DamagedFileError, pack, unpack, write_atomically
 from driftglm.evaluation.tables import render
 from driftglm.exceptions import DataError
+from driftglm.files import DamagedFileError, Storable
+from driftglm.plots import figures
 
 Format = Literal["text", "markdown", "latex", "html", "frame"]
-KIND = "driftglm comparison"
 OVERALL = "overall"
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Storable):
     """Predictions of several models for the same rows; made by `compare`, read by `load`.
 
     Parameters
@@ -196,53 +196,35 @@ class Comparison:
 
     def plot(self, *, metric: Literal["within"] | None = None) -> Any:
         """Mean loss over the test steps, a line a model, as a matplotlib Figure."""
-        from driftglm.evaluation.figures import comparison_figure
-
         frame = self._means(self._losses(metric)).iloc[:-1]
+        frame.index = pd.Index(self.steps, dtype=object, name="step")
         label = self.label if metric is None else "mean squared error within steps"
-        return comparison_figure(frame, label)
+        return figures.comparison(frame, label)
 
     # -------------------------------------------------------------------- files
-
-    def save(self, path: Any) -> None:
-        """Write a zip of .npy arrays and JSON, in one step."""
-        arrays = {
-            "rows": self.rows,
-            "codes": self.codes,
-            "y": _storable(self.y),
-            "weights": self.weights,
-            "prediction": np.stack([self.prediction[m] for m in self.models]),
-            "loss": np.stack([self.loss[m] for m in self.models]),
-        }
-        facts = {
-            "kind": KIND,
-            "models": self.models,
-            "axis": self.axis.to_dict(),
-            "metric": self.metric,
-            "label": self.label,
-            "params": self.params,
-            "seconds": self.seconds,
-            "warnings": self.warnings,
-        }
-        write_atomically(Path(path), pack(facts, arrays))
 
     @classmethod
     def load(cls, path: Any) -> Comparison:
         """Read what `save` wrote; no code in the file is ever run."""
-        try:
-            facts, arrays = unpack(Path(path).read_bytes())
-            if facts.get("kind") != KIND:
-                raise DamagedFileError("the file is of another kind.")  # noqa: TRY301
-            content: dict[str, Any] = {
-                part: dict(zip(facts["models"], arrays[part], strict=True))
-                for part in ("prediction", "loss")
-            }
-            kept = ("metric", "label", "params", "seconds", "warnings")
-            content |= {name: facts[name] for name in kept}
-            content |= {name: arrays[name] for name in ("rows", "codes", "y", "weights")}
-            return cls(axis=TimeAxis.from_dict(facts["axis"]), **content)
-        except (DamagedFileError, KeyError, ValueError) as error:
-            raise DamagedFileError(f"{path} holds no comparison: {error}") from error
+        found = import_module("driftglm.persistence").load(path)
+        if not isinstance(found, cls):
+            raise DamagedFileError(
+                f"{path} holds no comparison but a {type(found).__name__}; read it with "
+                "driftglm.load."
+            )
+        return found
+
+    @classmethod
+    def from_first_format(cls, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Comparison:
+        """A comparison as files of format 1 held it."""
+        content: dict[str, Any] = {
+            part: dict(zip(facts["models"], arrays[part], strict=True))
+            for part in ("prediction", "loss")
+        }
+        kept = ("metric", "label", "params", "seconds", "warnings")
+        content |= {name: facts[name] for name in kept}
+        content |= {name: arrays[name] for name in ("rows", "codes", "y", "weights")}
+        return cls(axis=TimeAxis.from_dict(facts["axis"]), **content)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {self.label}\n{self.table()}"
@@ -268,8 +250,3 @@ def _mean(losses: FloatArray, weights: FloatArray) -> float:
     """Weighted mean; NaN where nothing has weight."""
     total = float(weights.sum())
     return float(weights @ losses) / total if total > 0 else float("nan")
-
-
-def _storable(y: np.ndarray) -> np.ndarray:
-    """Targets as numbers or as fixed-width text: never as objects, which would need pickle."""
-    return y.astype(str) if y.dtype.kind == "O" else y

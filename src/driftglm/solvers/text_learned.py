@@ -77,15 +77,14 @@ class TextPosterior:
         return np.asarray((self.phi * told).sum(axis=2))
 
     def ahead(self, n_steps: int, n_jobs: int | None) -> FloatArray:
-        """(V, F) forecast of the means, `n_steps` after the last: empty steps are appended."""
-        n_words, n_effects, _ = self.mean.shape
-        out = np.zeros((n_words, n_effects))
+        """(2, V, F) means and variances `n_steps` after the last: empty steps are appended."""
+        out = np.zeros((2, *self.mean.shape[:2]))
         tables = self.components.extended(n_steps).tables()
 
         def visit(_: int, first: int, last: int) -> None:
             ahead_words_inplace((first, last), tables, self.paths(), out)
 
-        run_chunks(visit, n_words, n_jobs)
+        run_chunks(visit, out.shape[1], n_jobs)
         return out
 
 

@@ -208,7 +208,7 @@ def visit_words_inplace(
 def ahead_words_inplace(
     words: tuple[int, int], tables: Tables, paths: Paths, out: FloatArray
 ) -> None:
-    """Mean at the last step of `tables`, which may lie after the last of the paths: out (V, F)."""
+    """Moments at the last step of `tables`, which may lie after that of the paths: (2, V, F)."""
     _, _, h, b, phi, _ = paths
     n_steps, n_components = h.shape[2], phi.shape[2]
     n_all = tables[2].shape[1]
@@ -218,9 +218,9 @@ def ahead_words_inplace(
     for w in range(words[0], words[1]):
         for i in range(h.shape[1]):
             if not h[w, i].any():
-                out[w, i] = 0.0
+                out[0, w, i], out[1, w, i] = 0.0, 0.0
                 continue
             natural[0, :n_steps], natural[1, :n_steps] = h[w, i], b[w, i]
             log_evidences_inplace(natural[0], natural[1], tables, evidence, parts)
             average_inplace(natural[0], natural[1], tables, phi[w, i], parts, moments, scratch)
-            out[w, i] = moments[0, n_all - 1]
+            out[0, w, i], out[1, w, i] = moments[0, n_all - 1], moments[1, n_all - 1]

@@ -17,13 +17,14 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from driftglm.exceptions import DataError, DataWarning
+from driftglm.files import Storable
 from driftglm.text.rows import SparseRows
 
 # Runs of letters and digits, those of one letter included; `\w` would take in the underscore.
 LETTERS_AND_DIGITS = r"[^\W_]+"
 
 
-class RankedVocabulary(TransformerMixin, BaseEstimator):
+class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
     r"""Sparse word indicators, or counts, for the words of certain frequency ranks.
 
     The most frequent word of the *training* documents, all occurrences counted, has rank 1. Words

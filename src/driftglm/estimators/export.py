@@ -1,0 +1,100 @@
+"""What a fitted estimator gives to other tools: figures, and labelled arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from driftglm import plots
+from driftglm.exceptions import DriftError
+
+
+class Exports:
+    """Figures and `to_xarray`, mixed into the estimators of rows."""
+
+    coef_path_: Any
+    classes_: Any
+
+    def plot_paths(self, features: Any = None, top: int = 12, feature_names: Any = None) -> Any:
+        """Coefficients over time, a small panel a feature, with 90 % bands, as a Figure.
+
+        Parameters
+        ----------
+        features
+            Names, positions or a mask of the features to show; None: the `top` most important.
+        top
+            How many features if none are named.
+        feature_names
+            Names instead of those the model was fitted with.
+        """
+        check_is_fitted(self, "coef_path_")
+        return plots.plot_paths(self, features, top, feature_names)
+
+    def plot_heatmap(self, features: Any = None, top: int = 40, feature_names: Any = None) -> Any:
+        """Coefficients over time as colours, a row a feature; parameters as of `plot_paths`."""
+        check_is_fitted(self, "coef_path_")
+        return plots.plot_heatmap(self, features, top, feature_names)
+
+    def plot_autocorrelation(
+        self, features: Any = None, top: int = 30, feature_names: Any = None
+    ) -> Any:
+        """Lag-1 autocorrelation of every feature's path; parameters as of `plot_paths`."""
+        check_is_fitted(self, "coef_path_")
+        return plots.plot_autocorrelation(self, features, top, feature_names)
+
+    def to_xarray(self) -> Any:
+        """The fit as an xarray Dataset over time and feature, and class if there are several.
+
+        Variables: coef, coef_std (learned prior only), intercept, inclusion_probability,
+        autocorrelation, coef_next and intercept_next (those `predict(X)` uses). Periods become
+        the dates they start with, which every file format of xarray can hold. Needs xarray, the
+        extra ``driftglm[xarray]``.
+        """
+        check_is_fitted(self, "coef_path_")
+        several = np.ndim(self.coef_path_) > 2  # noqa: PLR2004 (time and feature)
+        inner = ("class", "feature") if several else ("feature",)
+        levels = inner[:-1]
+        coords: dict[str, Any] = {"feature": self._names(None)}  # type: ignore[attr-defined]
+        if several:
+            coords["class"] = _labels(self.classes_)
+        found = {
+            "coef": (("time", *inner), "coef_path_"),
+            "coef_std": (("time", *inner), "coef_std_path_"),
+            "intercept": (("time", *levels), "intercept_path_"),
+            "inclusion_probability": (inner, "inclusion_probability_"),
+            "autocorrelation": (inner, "autocorrelation_"),
+            "coef_next": (inner, "coef_"),
+            "intercept_next": (levels, "intercept_"),
+        }
+        return dataset(self, found, coords)
+
+
+def dataset(model: Any, found: dict[str, tuple[tuple[str, ...], str]], coords: Any) -> Any:
+    """An xarray Dataset: by name, dimensions and attribute; attributes not there are left out."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise DriftError(
+            "to_xarray needs xarray, which is not installed; install driftglm[xarray]."
+        ) from error
+    coords = {"time": _labels(model.timesteps_)} | coords
+    variables = {}
+    for name, (dims, attribute) in found.items():
+        value = getattr(model, attribute, None)
+        if value is not None:
+            shape = tuple(len(coords[dim]) for dim in dims)
+            variables[name] = dims, np.array(value, dtype=np.float64).reshape(shape)
+    prior = model.prior if isinstance(model.prior, str) else repr(model.prior)
+    attributes = {"model": type(model).__name__, "prior": prior}
+    return xarray.Dataset(variables, coords, attributes)
+
+
+def _labels(labels: Any) -> Any:
+    """Labels as a coordinate: numbers, dates, or texts."""
+    if isinstance(labels, pd.PeriodIndex):
+        return labels.to_timestamp()
+    values = np.asarray(labels)
+    return values.astype(str) if values.dtype == object else values

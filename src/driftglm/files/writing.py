@@ -1,0 +1,171 @@
+"""Files appear whole or not at all; the same content gives the same bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import io
+import itertools
+import json
+import os
+import stat
+import uuid
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from driftglm.exceptions import DataError
+from driftglm.files.layout import CHUNK, FACTS, FORMAT, JSON_LIMIT
+
+WRITTEN_RATIO = 100
+SMALL_MEMBER = 2**14
+"""What would shrink more than `WRITTEN_RATIO` to 1 is stored as it is if it is larger than this."""
+WORTH = 0.9
+
+
+def pack(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """One file's bytes; the same content gives the same bytes."""
+    buffer = io.BytesIO()
+    _write(buffer, facts, arrays)
+    return buffer.getvalue()
+
+
+def save(path: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """Write facts and arrays to a file, in one step and without a second copy in memory."""
+    with replacing(path) as stream:
+        _write(stream, facts, arrays)
+
+
+def write_atomically(path: Any, data: bytes) -> None:
+    """Replace `path` in one step: whoever reads it sees the old file or the whole new one."""
+    with replacing(path) as stream:
+        stream.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: Any) -> Iterator[IO[bytes]]:
+    """A stream whose content takes the place of `path` once all of it is on disk.
+
+    A link stays a link; its target is replaced.
+    """
+    target = Path(os.path.realpath(path))
+    _check_target(target)
+    draft = target.parent / f".writing-{uuid.uuid4().hex}.tmp"
+    try:
+        # "x" as everyone's files are made, unlike tempfile's, which only their owner may read.
+        with draft.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(target)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        if isinstance(error, OSError) and error.filename == str(draft):
+            # The user knows the file asked for, not the draft.
+            raise type(error)(error.errno, error.strerror, str(path)) from error
+        raise
+    with contextlib.suppress(OSError):  # some file systems cannot sync a folder
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _check_target(target: Path) -> None:
+    """Refuse what must not be replaced: a folder, a device, a pipe."""
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, "No such folder, make it before saving", str(target.parent)
+        )
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "Is a folder, name a file in it", str(target))
+    if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        raise OSError(errno.EINVAL, "Is no regular file and cannot be replaced", str(target))
+
+
+def _write(stream: IO[bytes], facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    arrays = dict(sorted(arrays.items()))
+    manifest = {name: _summed(array) for name, array in arrays.items()}
+    content = {"format": FORMAT, "arrays": manifest, "facts": facts}
+    text = json.dumps(content, sort_keys=True).encode()
+    if len(text) > JSON_LIMIT:
+        raise DataError(
+            f"the facts beside the arrays take {len(text)} bytes, {JSON_LIMIT} can be read back; "
+            "pass long lists as arrays."
+        )
+    with zipfile.ZipFile(stream, "w") as archive:
+        with archive.open(_member(FACTS, len(text)), "w") as out:
+            out.write(text)
+        for name, array in arrays.items():
+            info = _member(f"{name}.npy", manifest[name]["size"])
+            if info.file_size > SMALL_MEMBER and not _worth_compressing(array):
+                info.compress_type = zipfile.ZIP_STORED
+            with archive.open(info, "w") as out:
+                for part in _npy(array):
+                    out.write(part)
+        archive.comment = f"driftglm {FORMAT} sha256={hashlib.sha256(text).hexdigest()}".encode()
+
+
+def _member(name: str, size: int) -> zipfile.ZipInfo:
+    # A fixed date and system, so that equal content is equal bytes.
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.create_system = 3
+    info.external_attr = 0o644 << 16
+    info.file_size = size
+    return info
+
+
+def _npy(array: np.ndarray) -> Iterator[bytes]:
+    """The bytes of a .npy file, in pieces."""
+    if array.dtype.hasobject:
+        raise ValueError("Object arrays cannot be saved: they would need pickle.")
+    if array.dtype.itemsize == 0:
+        raise ValueError(f"an array of {array.dtype} holds nothing and cannot be saved.")
+    fortran = array.flags.f_contiguous and not array.flags.c_contiguous
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header,
+        {
+            "descr": np.lib.format.dtype_to_descr(array.dtype),
+            "fortran_order": fortran,
+            "shape": array.shape,
+        },
+    )
+    yield header.getvalue()
+    flat = (array.T if fortran else np.ascontiguousarray(array)).reshape(-1).view(np.uint8)
+    for start in range(0, flat.size, CHUNK):
+        yield flat[start : start + CHUNK].tobytes()
+
+
+def _summed(array: np.ndarray) -> dict[str, Any]:
+    """Size and checksum of an array's .npy."""
+    digest, size = hashlib.sha256(), 0
+    for part in _npy(array):
+        digest.update(part)
+        size += len(part)
+    return {"sha256": digest.hexdigest(), "size": size}
+
+
+def _worth_compressing(array: np.ndarray) -> bool:
+    """Neither noise, which takes long and gains nothing, nor what would look like an attack.
+
+    Either is known from the first pieces, unless the array is all the same.
+    """
+    parts = _npy(array)
+    first = next(parts) + next(parts)
+    if len(zlib.compress(first)) > WORTH * len(first):
+        return False
+    press, size = zlib.compressobj(), 0
+    for part in itertools.chain([first], parts):
+        size += len(press.compress(part))
+        if size * WRITTEN_RATIO > array.nbytes:
+            return True
+    return (size + len(press.flush())) * WRITTEN_RATIO > array.nbytes

@@ -1,0 +1,216 @@
+"""Figures of fitted models, which are asked for nothing but their public attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftglm.exceptions import DataError
+from driftglm.plots import figures
+from driftglm.plots.style import shortened
+
+LEVEL = 1.6448536
+"""Half the width of a 90 % interval in standard deviations."""
+MOST_PANELS = 60
+MOST_CLASSES = 8
+FLAT = 2
+INCLUDED = 0.5
+
+
+def plot_paths(model: Any, features: Any = None, top: int = 12, feature_names: Any = None) -> Any:
+    """Coefficients over time, a small panel a feature, with 90 % bands if the model has them.
+
+    Features that are more likely zero than not are grey. Of more than 8 classes, those with the
+    largest coefficients are shown.
+
+    Parameters
+    ----------
+    model
+        A fitted model with `coef_path_` and `timesteps_`.
+    features
+        Names, positions or a mask of the features to show, in that order; None: the `top` most
+        important ones.
+    top
+        How many features if none are named.
+    feature_names
+        Names instead of those the model was fitted with.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    values, names, chosen = _chosen(model, features, top, feature_names)
+    if chosen.size > MOST_PANELS:
+        raise DataError(
+            f"{chosen.size} features are too many panels; name at most {MOST_PANELS}, or use "
+            "plot_heatmap."
+        )
+    lines = _classes(model, values.shape[1])
+    kept = _largest_classes(values[:, :, chosen])
+    picked = np.ix_(np.arange(values.shape[0]), kept, chosen)
+    band = None
+    if (std := getattr(model, "coef_std_path_", None)) is not None:
+        reach = LEVEL * _by_class(std)[picked]
+        band = values[picked] - reach, values[picked] + reach
+    return figures.paths(
+        list(model.timesteps_),
+        values[picked],
+        [names[i] for i in chosen],
+        band=band,
+        lines=[lines[k] for k in kept],
+        faint=_faint(model, kept, chosen),
+    )
+
+
+def plot_heatmap(model: Any, features: Any = None, top: int = 40, feature_names: Any = None) -> Any:
+    """Coefficients over time as colours, a row a feature and a panel a class.
+
+    The parameters are those of `plot_paths`; any number of features can be shown.
+    """
+    values, names, chosen = _chosen(model, features, top, feature_names)
+    classes, kept = _classes(model, values.shape[1]), _largest_classes(values[:, :, chosen])
+    return figures.heatmap(
+        list(model.timesteps_),
+        values[:, kept][:, :, chosen],
+        [names[i] for i in chosen],
+        panels=[classes[k] for k in kept],
+    )
+
+
+def plot_autocorrelation(
+    model: Any, features: Any = None, top: int = 30, feature_names: Any = None
+) -> Any:
+    """Lag-1 autocorrelation of the features' paths, between 0 and 1.
+
+    The parameters are those of `plot_paths`. Open dots are features that are more likely out than
+    in. More than 60 features are counted in a histogram.
+    """
+    values, names, chosen = _chosen(model, features, top, feature_names)
+    rho = np.asarray(getattr(model, "autocorrelation_", np.nan))
+    if rho.ndim == 0:
+        raise DataError(
+            f"{type(model).__name__} has no autocorrelation of every feature; fit a "
+            "DriftRegressor, DriftClassifier or DriftPoissonRegressor."
+        )
+    classes = _classes(model, values.shape[1])
+    rho, inclusion = (
+        np.atleast_2d(part)[:, chosen].T.ravel() for part in (rho, model.inclusion_probability_)
+    )
+    rows = [
+        names[i] if len(classes) == 1 else f"{shortened(names[i], 20)}: {shortened(label, 12)}"
+        for i in chosen
+        for label in classes
+    ]
+    return figures.autocorrelation(rho, inclusion, rows)
+
+
+def plot_comparison(comparison: Any, *, metric: Any = None) -> Any:
+    """Mean loss of every model over the test steps; the same as `comparison.plot()`."""
+    return comparison.plot(metric=metric)
+
+
+def plot_words(model: Any, effect: Any, words: Any = None, k: int = 8) -> Any:
+    """Words of one effect over time; the same as `model.plot_words(effect)`."""
+    return model.plot_words(effect, words, k)
+
+
+def _chosen(
+    model: Any, features: Any, top: int, feature_names: Any
+) -> tuple[NDArray[Any], list[str], NDArray[Any]]:
+    """Paths (T, n_classes, p), names (p,), and positions of the features to show."""
+    if hasattr(model, "vocabulary_") and hasattr(model, "plot_words"):
+        raise DataError("a text model has a path for every word; use plot_words(effect).")
+    if not hasattr(model, "coef_path_"):
+        raise DataError(
+            f"{type(model).__name__} has no paths of coefficients to draw; fit it first, or use a "
+            "model whose coefficients drift."
+        )
+    values = _by_class(model.coef_path_)
+    names = _names(model, values.shape[2], feature_names)
+    if features is not None:
+        return values, names, _positions(features, names)
+    if not isinstance(top, Integral) or top < 1:
+        raise DataError(f"top={top!r}; pass how many features to show, 1 or more.")
+    return values, names, _by_importance(model, values)[:top]
+
+
+def _faint(model: Any, kept: NDArray[Any], chosen: NDArray[Any]) -> NDArray[Any] | None:
+    """Which paths are more likely zero than not."""
+    inclusion = getattr(model, "inclusion_probability_", None)
+    if inclusion is None:
+        return None
+    return np.asarray(np.atleast_2d(inclusion)[np.ix_(kept, chosen)] < INCLUDED)
+
+
+def _by_class(paths: Any) -> NDArray[Any]:
+    """(T, n_classes, p) whatever the model."""
+    values = np.asarray(paths)
+    return values[:, None, :] if values.ndim == FLAT else values
+
+
+def _by_importance(model: Any, values: NDArray[Any]) -> NDArray[Any]:
+    """Positions of all features, the most important first; of any class."""
+    p = values.shape[2]
+    if not hasattr(model, "summary"):
+        size = np.sqrt(np.mean(values**2, axis=(0, 1)))
+        return np.argsort(-size, kind="stable")
+    # Positions for names, since names need not differ.
+    table = model.summary(feature_names=range(p))
+    order = table["feature"].astype(np.int64).to_numpy()
+    # A class's tables follow one another; first in a class where all is zero is no merit.
+    ranks = np.arange(order.size) % p + p * (table["inclusion_probability"].to_numpy() < INCLUDED)
+    best = np.full(p, ranks.max())
+    np.minimum.at(best, order, ranks)
+    return np.argsort(best, kind="stable")
+
+
+def _names(model: Any, n_features: int, given: Any) -> list[str]:
+    if given is None:
+        given = getattr(model, "feature_names_in_", None)
+    if given is None:
+        return [f"x{i}" for i in range(n_features)]
+    names = [str(name) for name in given]
+    if len(names) != n_features:
+        raise DataError(
+            f"feature_names has {len(names)} names but the model has {n_features} features; pass "
+            "one name per column of X."
+        )
+    return names
+
+
+def _classes(model: Any, n_classes: int) -> list[str]:
+    if n_classes == 1:
+        return [""]
+    return [str(label) for label in model.classes_]
+
+
+def _largest_classes(values: NDArray[Any]) -> NDArray[Any]:
+    """As many classes as can be told apart, in their own order."""
+    size = np.mean(values**2, axis=(0, 2))
+    return np.sort(np.argsort(-size, kind="stable")[:MOST_CLASSES])
+
+
+def _positions(features: Any, names: Sequence[str]) -> NDArray[Any]:
+    """Positions of the features a user names, in the order given."""
+    single = isinstance(features, str | Integral) and not isinstance(features, bool)
+    items = np.asarray([features] if single else list(features), dtype=object)
+    if items.size == len(names) and all(isinstance(item, bool | np.bool_) for item in items):
+        items = np.flatnonzero(items.astype(bool)).astype(object)
+    known = {name: i for i, name in reversed(list(enumerate(names)))}
+    found = []
+    for item in items:
+        whole = isinstance(item, Integral) and not isinstance(item, bool | np.bool_)
+        position = known.get(str(item)) if not whole else int(item)
+        if position is None or not -len(names) <= position < len(names):
+            raise DataError(
+                f"features has {item!r}, but the model has {len(names)} features "
+                f"({', '.join(map(repr, names[:3]))}, ...); pass names, positions or a mask."
+            )
+        found.append(position % len(names))
+    if not found:
+        raise DataError("features names no feature; pass one or more, or None for the top ones.")
+    return np.asarray(found, dtype=np.int64)

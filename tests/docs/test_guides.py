@@ -1,0 +1,20 @@
+"""Every Python example of the pages on files and figures runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.mark.parametrize(("page", "made"), [("files", "model.drift"), ("figures", "paths.pdf")])
+def test_python_blocks_run_one_after_the_other(page, made, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    names = {}
+    for block in blocks:
+        exec(block, names)  # noqa: S102
+    assert [path.name for path in tmp_path.iterdir()] == [made]
