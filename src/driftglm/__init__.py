@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 __version__ = _version("driftglm")
 
-# Public name -> module that defines it, imported on first use (PEP 562). `load` is not imported for
-# type checkers above: its module is of a layer that those which read `__version__` must not reach.
+# Public name -> module that defines it, imported on first use (PEP 562). `load`, reports and
+# experiments are not imported for type checkers above: they are of layers that those which read
+# `__version__` must not reach.
 _HOMES = {
     "DriftClassifier": "driftglm.estimators",
     "DriftPoissonRegressor": "driftglm.estimators",
@@ -26,7 +27,17 @@ _HOMES = {
     "DriftTextModel": "driftglm.estimators",
     "load": "driftglm.persistence",
 }
-_SUBMODULES = {"baselines", "datasets", "evaluation", "plots", "priors", "simulate", "text"}
+_SUBMODULES = {
+    "baselines",
+    "datasets",
+    "evaluation",
+    "experiments",
+    "plots",
+    "priors",
+    "report",
+    "simulate",
+    "text",
+}
 
 __all__ = [
     "DriftClassifier",
@@ -37,9 +48,11 @@ __all__ = [
     "baselines",
     "datasets",
     "evaluation",
+    "experiments",
     "load",
     "plots",
     "priors",
+    "report",
     "simulate",
     "text",
 ]
