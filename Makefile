@@ -5,23 +5,35 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo readme test test-all browser lint format bench clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "driftglm needs Python 3.11 or newer; set PYTHON=python3.11")'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,report,parquet,test,lint]'
 	touch $@
 
 demo: $(READY)
-	$(BIN)/python examples/quick_comparison.py
+	$(BIN)/driftglm demo --out demo-output
+
+# The demo's table and the picture of its report, for README.md.
+readme: $(READY)
+	$(BIN)/python docs/tools/readme_demo.py
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore=tests/browser
 
 test-all: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[oracle]'
 	$(BIN)/python -m pytest -m ''
+
+# The only target that installs something outside of $(VENV): chromium, where there is none.
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+
+browser: $(READY)
+	command -v chromium > /dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install --yes chromium; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report,browser]'
+	DRIFTGLM_BROWSER=required $(BIN)/python -m pytest tests/browser
 
 lint: $(READY)
 	$(BIN)/ruff check .

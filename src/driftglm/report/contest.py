@@ -1,0 +1,122 @@
+"""A comparison as the page takes it: who won, by how much, whether that is more than chance."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from driftglm._typing import FloatArray
+from driftglm.evaluation import Comparison
+from driftglm.report.encode import number, significant
+from driftglm.report.forecasts import forecasts
+
+Parts = list[str | list[str]]
+"""A sentence: text, and names that came from outside, each in a list of its own."""
+SIGNIFICANT = 0.05
+DIGITS = 4
+
+
+def contest(comparison: Comparison) -> dict[str, Any]:
+    """The comparison's tables, headline and forecasts."""
+    frame = comparison.table("frame")
+    overall = frame.iloc[-1].to_numpy(dtype=np.float64)
+    order = np.argsort(np.where(np.isfinite(overall), overall, np.inf), kind="stable")
+    tests = _tests(comparison, int(order[0]))
+    ranks = comparison.ranks().iloc[-1].to_numpy(dtype=np.float64)
+    return {
+        "label": comparison.label,
+        "models": [str(name) for name in comparison.models],
+        "steps": [str(step) for step in comparison.steps],
+        "values": [[number(v) for v in row] for row in frame.to_numpy(dtype=np.float64)],
+        "digits": _digits(overall),
+        "order": order.tolist(),
+        "ranks": [number(v) for v in ranks],
+        "seconds": [number(comparison.seconds.get(m, math.nan)) for m in comparison.models],
+        "p": [number(tests.get(k, (math.nan, 0.0))[0]) for k in range(len(order))],
+        "favours": [number(tests.get(k, (0.0, 0.0))[1]) for k in range(len(order))],
+        "nRows": int(comparison.rows.size),
+        "headline": headline(comparison, overall, order, tests),
+        "warnings": [
+            [str(m), str(text)] for m, said in comparison.warnings.items() for text in said
+        ],
+        "forecasts": forecasts(comparison),
+    }
+
+
+def _digits(overall: FloatArray) -> int:
+    """Digits after the point that show `DIGITS` significant ones of a typical value."""
+    size = np.abs(overall[np.isfinite(overall) & (overall != 0)])
+    if not size.size:
+        return DIGITS
+    return int(np.clip(DIGITS - math.ceil(math.log10(float(np.median(size)))), 0, 8))
+
+
+def _tests(comparison: Comparison, best: int) -> dict[int, tuple[float, float]]:
+    """By position of a model, Holm's p against the best, and whom the ranks favour.
+
+    The second is positive if the signed ranks of the differences are on the best model's side:
+    a lower mean can come from few rows while most rows are predicted better by the other.
+    """
+    names = comparison.models
+    frame: pd.DataFrame = comparison.significance(baseline=names[best])
+    out = {}
+    for model, p in zip(frame["model"], frame["p_holm"], strict=True):
+        difference = comparison.loss[model] - comparison.loss[names[best]]
+        difference = difference[difference != 0]
+        side = float(np.sign(difference) @ rankdata(np.abs(difference)))
+        out[names.index(model)] = (float(p), float(np.sign(side)))
+    return out
+
+
+def headline(
+    comparison: Comparison,
+    overall: FloatArray,
+    order: Any,
+    tests: dict[int, tuple[float, float]],
+) -> Parts:
+    """One to three sentences: who won, by how much, is it significant."""
+    names, best = [str(name) for name in comparison.models], int(order[0])
+    n_steps, label = len(comparison.steps), comparison.label
+    over = f"over {n_steps} test steps" if n_steps > 1 else f"at step {comparison.steps[0]}"
+    rows = f"{comparison.rows.size:,} rows"
+    value = significant(float(overall[best]), DIGITS)
+    if len(names) == 1 or not np.isfinite(overall[order[1]]):
+        return [[names[0]], f" has a {label} of {value} {over} ({rows})."]
+    second = int(order[1])
+    gap, base = float(overall[second] - overall[best]), abs(float(overall[second]))
+    if gap == 0:
+        return [[names[best]], " and ", [names[second]], f" have the same {label}, {value} {over}."]
+    share = f", {significant(100 * gap / base, 2)} % below " if base > 0 else ", ahead of "
+    out: Parts = [[names[best]], f" has the lowest {label} {over} ({rows}): {value}{share}"]
+    out += [[names[second]], ", the next best. "]
+    p, side = tests[second]
+    if p >= SIGNIFICANT:
+        out.append(f"This difference is not significant ({_p(p)}).")
+    elif side < 0:
+        out += [
+            f"The losses differ significantly ({_p(p)}), but more of the rows favour ",
+            [names[second]],
+            "; the lower mean comes from fewer, larger errors.",
+        ]
+    else:
+        out.append(f"This difference is significant ({_p(p)}).")
+    others = [k for k in tests if k != second]
+    if others:
+        n_beaten = sum(tests[k][0] < SIGNIFICANT and tests[k][1] > 0 for k in others)
+        out.append(f" It is significantly better than {_share(n_beaten, len(others))}.")
+    return out
+
+
+def _p(p: float) -> str:
+    # Blanks at which a line may not break.
+    return "p\u00a0<\u00a00.001" if p < 0.001 else f"p\u00a0=\u00a0{p:.3f}"  # noqa: PLR2004
+
+
+def _share(n: int, total: int) -> str:
+    if n < total:
+        return f"{n or 'none'} of the {total} others"
+    return "the other model" if total == 1 else f"all {total} others"

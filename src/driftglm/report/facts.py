@@ -1,0 +1,100 @@
+"""What produced the page: settings, shapes, how the solver ended, versions."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from driftglm.evaluation import Comparison
+from driftglm.report.encode import significant
+
+LONGEST = 300
+Section = dict[str, Any]
+
+
+def facts(model: Any, comparison: Comparison | None, settings: Mapping[str, Any] | None) -> Any:
+    """Sections of pairs (what, value), in the order they are shown."""
+    out = []
+    if settings:
+        out.append(_section("Given with this report", settings))
+    if model is not None:
+        out.append(_section("Fit", _fit(model)))
+        out.append(_section(type(model).__name__, model.get_params(deep=False)))
+    if comparison is not None:
+        out.append(_section("Comparison", _compared(comparison)))
+    out.append(_section("Versions", _versions()))
+    return out
+
+
+def _section(title: str, pairs: Mapping[str, Any]) -> Section:
+    return {"title": title, "rows": [[str(k), shown(v)] for k, v in pairs.items()]}
+
+
+def shown(value: Any) -> str:
+    """A setting as text; long ones are described or cut."""
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, np.ndarray | list | tuple) and np.size(value) > 20:  # noqa: PLR2004
+        text = f"{type(value).__name__} of {len(value):,}"
+    elif isinstance(value, float):
+        text = f"{value:.6g}"
+    else:
+        text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _fit(model: Any) -> dict[str, Any]:
+    steps = [str(step) for step in model.timesteps_]
+    out: dict[str, Any] = {"timesteps": f"{len(steps):,}"}
+    if len(steps) > 1:
+        out["timesteps"] += f", {steps[0]} to {steps[-1]}"
+    words = getattr(model, "vocabulary_", None)
+    if words is not None:
+        out |= {"effects": f"{model.n_features_in_:,}", "words": f"{len(words):,}"}
+        out["different contexts"] = f"{model.n_contexts_:,}"
+    else:
+        out["features"] = f"{model.n_features_in_:,}"
+        if hasattr(model, "classes_"):
+            out["classes"] = f"{len(model.classes_):,}"
+    out["extrapolation"] = getattr(model, "extrapolate_", "")
+    noise = getattr(model, "noise_variance_", None)
+    if isinstance(noise, float | np.floating):
+        out["noise variance"] = significant(float(noise), 4)
+    out["converged"] = "yes" if model.converged_ else "no"
+    out["iterations"] = f"{model.n_iter_:,} ({model.stop_reason_})"
+    if len(model.objective_history_):
+        out["objective at the end"] = f"{float(model.objective_history_[-1]):,.6g}"
+    return out
+
+
+def _compared(comparison: Comparison) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "metric": comparison.label,
+        "test steps": ", ".join(str(step) for step in comparison.steps),
+        "test rows": f"{comparison.rows.size:,}",
+    }
+    for name, chosen in comparison.params.items():
+        if any(chosen):
+            texts = dict.fromkeys(
+                ", ".join(f"{k} = {shown(v)}" for k, v in params.items()) or "none"
+                for params in chosen
+            )
+            out[f"parameters of {name}"] = "; ".join(texts)
+    return out
+
+
+def _versions() -> dict[str, str]:
+    import vl_convert
+
+    names = ["driftglm", "numpy", "scipy", "pandas", "scikit-learn", "vl-convert-python"]
+    out = {"Python": platform.python_version()} | {name: version(name) for name in names}
+    out["plots"] = (
+        f"Vega {vl_convert.get_vega_version()}, "
+        f"Vega-Lite {vl_convert.get_vegalite_versions()[-1]}, "
+        f"Vega-Embed {vl_convert.get_vega_embed_version()} (BSD-3-Clause)"
+    )
+    return out

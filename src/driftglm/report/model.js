@@ -1,0 +1,230 @@
+// The parts on a model's rows: paths of those picked, and the table to pick from.
+
+function readModel(source) {
+  const T = source.steps.length;
+  const columns = new Map(Object.entries(source.columns).map(([key, text]) => [key, lazily(text, Float32Array)]));
+  const [name, group, kind] = [source.name, source.group, source.kind].map((text) => lazily(text, Int32Array));
+  const [path, reach] = [source.path, source.reach].map((text) => lazily(text, Float32Array));
+  return {
+    ...source,
+    T,
+    has: (key) => columns.has(key),
+    value: (key, row) => columns.get(key)()[row],
+    values: (key) => columns.get(key)(),
+    label: (row) => source.names[name()[row]],
+    groupOf: (row) => group()[row],
+    kindOf: (row) => kind()[row],
+    hasPath: (row) => row < source.nPaths,
+    path: (row) => path().subarray(row * T, (row + 1) * T),
+    reach: (row) => (source.reach === null ? null : reach().subarray(row * T, (row + 1) * T)),
+    grouped: source.groupNoun !== null,
+  };
+}
+
+function sparkline(model, row) {
+  if (!model.hasPath(row) || model.T < 2) return "–";
+  const [width, height] = [96, 24];
+  const values = model.path(row);
+  const reach = model.reach(row);
+  const low = values.map((v, t) => v - (reach ? reach[t] : 0));
+  const high = values.map((v, t) => v + (reach ? reach[t] : 0));
+  const finite = [...low, ...high, 0].filter(Number.isFinite);
+  const [least, most] = [Math.min(...finite), Math.max(...finite)];
+  const y = (v) => (most === least ? height / 2 : height - 1 - ((v - least) / (most - least)) * (height - 2)).toFixed(1);
+  const x = (t) => ((t / (model.T - 1)) * width).toFixed(1);
+  const run = (list) => Array.from(list, (v, t) => `${x(t)} ${y(Number.isFinite(v) ? v : 0)}`);
+  const parts = [svg("line", { class: "axis", x1: 0, x2: width, y1: y(0), y2: y(0) })];
+  if (reach) parts.push(svg("path", { class: "band", d: `M${run(high).join("L")}L${run(low).reverse().join("L")}Z` }));
+  parts.push(svg("path", { class: "run", d: `M${run(values).join("L")}` }));
+  return svg("svg", { class: "spark", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, parts);
+}
+
+// The rows picked for the plot of paths, at most as many as there are colours.
+function picksOf(model, changed) {
+  let rows = [];
+  const inGroup = (g) => {
+    const found = [];
+    for (let row = 0; row < model.nPaths && found.length < 400; row += 1) {
+      if (model.groupOf(row) === g && model.kindOf(row) !== 0) found.push(row);
+    }
+    return found;
+  };
+  const first = (g) => {
+    const found = inGroup(g);
+    if (model.noun !== "word") return found.slice(0, 5);
+    const of = (k) => found.filter((row) => model.kindOf(row) === k).slice(0, 3);
+    return [...of(1), ...of(2)].sort((a, b) => a - b);
+  };
+  return {
+    list: () => rows,
+    includes: (row) => rows.includes(row),
+    start(g) {
+      rows = first(g);
+      changed();
+    },
+    toggle(row) {
+      rows = rows.includes(row) ? rows.filter((each) => each !== row) : [...rows, row].slice(-MOST_LINES);
+      changed();
+    },
+  };
+}
+
+// The first group with anything in the model.
+function firstGroup(model) {
+  for (let row = 0; row < model.nRows; row += 1) {
+    if (model.kindOf(row) !== 0) return model.groupOf(row);
+  }
+  return 0;
+}
+
+function modelSections(model) {
+  const typical = Array.from(model.values("last").subarray(0, 2000));
+  const decimals = decimalsFor(typical.filter((_, row) => model.kindOf(row) !== 0));
+  const text = (value) => numberText(value, decimals);
+  const band = (value, reach) => (reach === null ? "" : ` (${text(value - reach)} to ${text(value + reach)})`);
+  const parts = [];
+  const state = { group: firstGroup(model), text, band, parts };
+  const picks = picksOf(model, () => parts.forEach((part) => part.picked?.()));
+  const open = model.grouped ? choice(capital(model.groupNoun), model.groups, state.group, (g) => {
+    state.group = g;
+    picks.start(g); // draws the paths anew too
+    parts.forEach((part) => part.grouped?.());
+  }) : null;
+  state.open = open && el("div", { class: "tools" }, open.node);
+  pathSection(model, state, picks);
+  tableSection(model, state, picks);
+  if (model.noun === "word") wordsSection(model, state);
+  if (model.T > 1) heatSection(model, state);
+  if (model.autocorrelation?.flat().some((n) => n > 0)) histogramSection(model, state);
+  picks.start(state.group);
+}
+
+function pathSection(model, state, picks) {
+  const { text, band } = state;
+  // The group is named where it is not the one chosen above.
+  const full = (row) => (model.groupOf(row) === state.group ? model.label(row) : `${model.label(row)} · ${model.groups[model.groupOf(row)]}`);
+  const ahead = model.T > 1 && model.has("next");
+  const bounded = model.has("lower");
+  const series = () => picks.list().map((row) => {
+    const values = Array.from(model.path(row));
+    const reach = model.reach(row);
+    return {
+      values,
+      lower: reach && values.map((v, t) => v - reach[t]),
+      upper: reach && values.map((v, t) => v + reach[t]),
+      next: ahead ? ["next", "lower", "upper"].map((key) => (key === "next" || bounded ? model.value(key, row) : null)) : null,
+    };
+  });
+  const at = (each, t) => {
+    if (t === model.T) {
+      const [v, lo, hi] = each.next;
+      return lo === null ? text(v) : `${text(v)} (${text(lo)} to ${text(hi)})`;
+    }
+    return text(each.values[t]) + (each.lower ? ` (${text(each.lower[t])} to ${text(each.upper[t])})` : "");
+  };
+  const labels = ahead ? [...model.steps, "next"] : model.steps;
+  const chips = el("ul", { class: "chips", "aria-label": `${capital(model.noun)}s drawn` });
+  const said = el("p", { class: "sr", role: "status" });
+  const figure = plot({
+    renderer: "svg",
+    label: () => `Coefficients over time of ${picks.list().map((row) => spoken(full(row))).join(", ") || "nothing"}; the numbers are in the table below.`,
+    caption: () => `${model.reach(0) ? "Bands: central 90 % intervals. " : "This fit is a posterior mode and has no intervals. "}${ahead ? "Dotted: the step after the last. " : ""}Point at a step to read the values; pick ${model.noun}s in the table below, ${MOST_LINES} at most.`,
+    spec: () => {
+      const drawn = series();
+      if (drawn.length === 0) return `No ${model.noun} is drawn. Pick some in the table below.`;
+      return model.T === 1 ? forestSpec(drawn, picks.list().map(full)) : pathsSpec(drawn, model.steps);
+    },
+    about: (datum) => {
+      const drawn = series();
+      if (datum.s !== undefined) return [named(full(picks.list()[datum.s])), [["coefficient", at(drawn[datum.s], 0)]]];
+      if (datum.from === undefined) return null;
+      return [el("bdi", {}, labels[datum.t] === "next" && datum.t === model.T ? "The step after the last" : labels[datum.t]),
+        drawn.map((each, s) => [named(full(picks.list()[s])), at(each, datum.t)])];
+    },
+  });
+  const table = numbers("The numbers of this figure", () => {
+    const drawn = series();
+    return {
+      head: ["Step", ...picks.list().map((row) => named(full(row)))],
+      rows: labels.map((label, t) => [el("bdi", {}, label), ...drawn.map((each) => at(each, t))]),
+    };
+  });
+  const chip = (row, s) => {
+    const [label, dash] = [full(row), DASHES[s][1] ? "5 3" : null];
+    const line = svg("svg", { width: 18, height: 10, "aria-hidden": "true" },
+      svg("line", { x1: 0, x2: 18, y1: 5, y2: 5, "stroke-width": 3, stroke: palette()[s], "stroke-dasharray": dash }));
+    const remove = el("button", { type: "button", "aria-label": `Remove ${spoken(label)}` }, "×");
+    remove.addEventListener("click", () => {
+      picks.toggle(row);
+      said.textContent = `${spoken(label)} removed`;
+      (chips.querySelector("button") ?? chips).focus();
+    });
+    return el("li", {}, line, el("span", { class: "label", title: label }, named(label)), remove);
+  };
+  const refresh = () => {
+    chips.replaceChildren(...picks.list().map(chip));
+    figure.draw();
+    table.draw();
+  };
+  themeChanged.push(() => chips.replaceChildren(...picks.list().map(chip)));
+  state.parts.push({ picked: refresh });
+  section("paths", model.T > 1 ? "Coefficient paths" : "Coefficients", counted(model),
+    model.leftOut.map((line) => el("p", { class: "note" }, line)), state.open, chips, said, figure.node, table.node);
+}
+
+function counted(model) {
+  const pairs = [[`${model.noun}s${model.grouped ? ` × ${model.groups.length} ${model.groupNoun}${model.groupNoun.endsWith("s") ? "es" : "s"}` : ""}`, model.grouped ? model.total / model.groups.length : model.total], ["in the model", model.included]];
+  const kinds = new Map([["up", "pushed up"], ["down", "pushed down"], ["sign-flip", "change sign"]]);
+  model.kinds.slice(1).forEach((kind, i) => pairs.push([kinds.get(kind) ?? kind, model.kindCounts[i + 1]]));
+  return el("dl", { class: "counts" }, pairs.map(([label, n]) => el("div", {}, el("dt", {}, label), el("dd", {}, count(n)))));
+}
+
+function tableSection(model, state, picks) {
+  const { text } = state;
+  const pick = (row) => {
+    const box = el("input", { type: "checkbox", "aria-label": `Draw ${spoken(model.label(row))}`, disabled: !model.hasPath(row) });
+    box.checked = picks.includes(row);
+    box.addEventListener("change", () => picks.toggle(row));
+    return el("div", { class: "who" }, box, el("span", { title: model.label(row) }, named(model.label(row))));
+  };
+  const column = (label, key, note, show = text) => ({
+    label, note, kind: "number", value: (row) => model.value(key, row), cell: (row) => show(model.value(key, row)),
+  });
+  const share = (value) => (value < 0.0005 && value > 0 ? value.toExponential(1) : value.toFixed(4));
+  const spanOf = (row) => el("span", { class: "interval" }, `${text(model.value("lower", row))} to ${text(model.value("upper", row))}`);
+  const width = (row) => model.value("upper", row) - model.value("lower", row);
+  const chance = (value) => (Number.isNaN(value) ? "–" : value > 0.995 && value < 1 ? "> 0.99" : value.toFixed(2));
+  const words = model.noun === "word";
+  const columns = [
+    { label: capital(model.noun), kind: "name", value: model.label, cell: pick },
+    model.grouped ? { label: capital(model.groupNoun), kind: "text", value: (row) => model.groups[model.groupOf(row)], cell: (row) => el("div", { class: "who" }, el("span", {}, named(model.groups[model.groupOf(row)]))) } : null,
+    column("In the model", "inclusion", "Probability that the coefficient is not zero", chance),
+    { label: "Kind", kind: "text", value: (row) => model.kinds[model.kindOf(row)], cell: (row) => model.kinds[model.kindOf(row)] },
+    words ? column("Share", "share", "Share of the word among all words at the last step", share) : null,
+    column("Last", "last", "Coefficient at the last step"),
+    words ? null : column("Next", "next", "Coefficient at the step after the last"),
+    model.has("lower") ? { label: "90 % interval", note: `Of the ${words ? "last" : "next"} coefficient; sorted by width`, kind: "number", value: width, cell: spanOf } : null,
+    model.T > 1 ? column("Change", "change", "Last coefficient less the first") : null,
+    model.T > 1 && model.has("autocorrelation") ? column("Autocorr.", "autocorrelation", "Correlation of one step with the next; – where never in the model", (v) => numberText(v, 2)) : null,
+    model.T > 1 ? { label: "Path", kind: "plain", cell: (row) => sparkline(model, row) } : null,
+  ].filter((each) => each !== null);
+  const filters = [{ label: "Kind", options: ["all", ...model.kinds], selected: 0, accept: (row, k) => k === 0 || model.kindOf(row) === k - 1 }];
+  if (model.grouped) {
+    filters.push({ label: capital(model.groupNoun), options: [`all ${model.groupNoun}${model.groupNoun.endsWith("s") ? "es" : "s"}`, ...model.groups], selected: state.group + 1, accept: (row, g) => g === 0 || model.groupOf(row) === g - 1 });
+  }
+  const table = dataTable({
+    title: `${capital(model.noun)}s`,
+    caption: `The most important first; headings sort. ${model.T > 1 ? "Paths: from the first step to the last, the line at zero; every row has its own scale." : ""}`,
+    columns, filters, nRows: model.nRows, noun: model.noun, text: model.label,
+    searchLabel: `Search ${model.noun}s`,
+  });
+  state.parts.push({ picked: () => syncPicks(table.node, picks), grouped: () => table.choose(1, state.group + 1) });
+  section("table", `${capital(model.noun)}s`, table.node);
+}
+
+// Boxes follow the picks without new rows, so that the one in use keeps the focus.
+function syncPicks(node, picks) {
+  for (const row of node.querySelectorAll("tr[data-row]")) {
+    row.querySelector("input").checked = picks.includes(Number(row.dataset.row));
+  }
+}

@@ -1,0 +1,147 @@
+"""Rows of coefficients with their paths: what fits on a page, as the page takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.estimators.summary import LEVEL, normal_quantile
+from driftglm.report.encode import BASE64_PER_BYTE, floats, integers, page_json
+
+BYTES = 5_500_000
+"""Most of the page that names, numbers and paths may take."""
+ROW_BYTES = 3_500_000
+"""Most of that which names and numbers may take, so that paths of the first rows are there."""
+NUMBER = 4 * BASE64_PER_BYTE
+N_BINS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class PathRows:
+    """One row a coefficient, the most important first, with a path over the steps.
+
+    Parameters
+    ----------
+    noun, group_noun
+        What a row is ("feature", "word"), and what rows are grouped by ("class", "effect"; None:
+        by nothing).
+    groups
+        Labels of the groups.
+    names
+        Labels that `name` refers to.
+    name, group, kind
+        (n,) positions in `names`, `groups` and `kinds`.
+    kinds
+        Kinds of rows; the first is that of rows that are not in the model.
+    columns
+        Numbers of every row, (n,) each.
+    path, reach
+        (n, T) coefficients, and half the width of their 90 % intervals; None for a mode.
+    steps
+        (T,) labels.
+    unlisted
+        Rows left out beforehand because their coefficients are all zero.
+    """
+
+    noun: str
+    group_noun: str | None
+    groups: list[str]
+    names: list[str]
+    name: IntArray
+    group: IntArray
+    kind: IntArray
+    kinds: list[str]
+    columns: dict[str, FloatArray]
+    path: FloatArray
+    reach: FloatArray | None
+    steps: list[str]
+    unlisted: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Rows before any are left out."""
+        return int(self.name.size)
+
+    def kept(self) -> tuple[int, int]:
+        """How many rows, and how many paths, of the first ones fit on the page."""
+        cost = np.array([len(page_json(name).encode()) + 1 for name in self.names], dtype=float)
+        # A name is written once, at the first row that has it.
+        _, first = np.unique(self.name, return_index=True)
+        spent = np.full(self.n_rows, NUMBER * (len(self.columns) + 3))
+        spent[first] += cost[self.name[first]]
+        total = np.cumsum(spent)
+        n_rows = int(np.searchsorted(total, ROW_BYTES, side="right"))
+        left = BYTES - (float(total[n_rows - 1]) if n_rows else 0.0)
+        per_path = NUMBER * len(self.steps) * (1 if self.reach is None else 2)
+        return n_rows, min(n_rows, int(left / per_path))
+
+    def content(self) -> dict[str, Any]:
+        """The rows as the page's script reads them."""
+        n_rows, n_paths = self.kept()
+        used, name = np.unique(self.name[:n_rows], return_inverse=True)
+        included = self.kind != 0
+        return {
+            "noun": self.noun,
+            "groupNoun": self.group_noun,
+            "groups": self.groups,
+            "names": [self.names[i] for i in used],
+            "name": integers(name),
+            "group": integers(self.group[:n_rows]),
+            "kind": integers(self.kind[:n_rows]),
+            "kinds": self.kinds,
+            "columns": {key: floats(values[:n_rows]) for key, values in self.columns.items()},
+            "path": floats(self.path[:n_paths]),
+            "reach": None if self.reach is None else floats(self.reach[:n_paths]),
+            "steps": self.steps,
+            "nRows": n_rows,
+            "nPaths": n_paths,
+            "total": self.n_rows + self.unlisted,
+            "included": int(included.sum()),
+            "kindCounts": np.bincount(self.kind, minlength=len(self.kinds)).tolist(),
+            "leftOut": self._left_out(n_rows, n_paths),
+            "autocorrelation": self._histograms(included),
+        }
+
+    def _left_out(self, n_rows: int, n_paths: int) -> list[str]:
+        """Sentences on what is not on the page."""
+        what = f"{self.noun}s" if self.group_noun is None else f"{self.group_noun}-{self.noun} rows"
+        out = []
+        if self.unlisted:
+            out.append(f"{self.unlisted:,} {what} with coefficients of zero are not listed.")
+        if n_rows < self.n_rows:
+            out.append(
+                f"To keep the page small, the {self.n_rows - n_rows:,} least important of "
+                f"{self.n_rows:,} {what} are left out of all but the counts."
+            )
+        if n_paths < n_rows:
+            out.append(
+                f"To keep the page small, paths over time are here for the {n_paths:,} most "
+                f"important of the {n_rows:,} {what} listed."
+            )
+        return out
+
+    def _histograms(self, included: np.ndarray) -> list[list[int]] | None:
+        """By group, counts of included rows by autocorrelation in equal bins of [0, 1]."""
+        values = self.columns.get("autocorrelation")
+        if values is None or len(self.steps) == 1:
+            return None
+        shown = included & np.isfinite(values)
+        return [
+            np.histogram(values[shown & (self.group == g)], bins=N_BINS, range=(0, 1))[0].tolist()
+            for g in range(len(self.groups))
+        ]
+
+
+def by_rank(rank: IntArray, group: IntArray) -> IntArray:
+    """An order in which the best of every group come first, so that a cut treats groups alike."""
+    return np.lexsort((group, rank))
+
+
+def reach_of(model: Any) -> FloatArray | None:
+    """Half-widths of the 90 % intervals, shaped as `coef_path_`; None for a mode."""
+    if not hasattr(model, "coef_std_path_"):
+        return None
+    return normal_quantile(LEVEL) * np.asarray(model.coef_std_path_, dtype=np.float64)

@@ -1,0 +1,80 @@
+"""Rows of the page from a fitted text model: the words every effect makes frequent or rare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.estimators.summary import INCLUDED
+from driftglm.report.paths import PathRows, by_rank, reach_of
+
+KINDS = ["zero", "up", "down", "sign-flip"]
+
+
+def word_rows(model: Any) -> PathRows:
+    """One row an effect and word whose coefficient is not zero throughout.
+
+    Within an effect, words in the model come first, then the others, each by the root mean
+    square of their coefficients over the steps.
+    """
+    path = np.asarray(model.coef_path_, dtype=np.float64)
+    n_effects = path.shape[1]
+    inclusion = np.asarray(model.inclusion_probability_)
+    group, word, n_zero = _order(path, inclusion)
+    names = getattr(model, "feature_names_in_", None)
+    rows = path[:, group, word].T
+    reach = reach_of(model)
+    if reach is not None:
+        reach = reach[:, group, word].T
+    included = inclusion[group, word]
+    share = softmax(np.asarray(model.base_background_)[-1])
+    columns = {
+        "inclusion": included,
+        "share": share[word],
+        "first": rows[:, 0],
+        "last": rows[:, -1],
+        "change": rows[:, -1] - rows[:, 0],
+    }
+    if reach is not None:
+        columns |= {"lower": rows[:, -1] - reach[:, -1], "upper": rows[:, -1] + reach[:, -1]}
+    return PathRows(
+        noun="word",
+        group_noun="effect",
+        groups=[str(n) for n in (names if names is not None else _numbered(n_effects))],
+        names=[str(each) for each in model.vocabulary_],
+        name=word,
+        group=group,
+        kind=np.where(included < INCLUDED, 0, _direction(rows, reach)),
+        kinds=KINDS,
+        columns=columns,
+        path=rows,
+        reach=reach,
+        steps=[str(step) for step in model.timesteps_],
+        unlisted=n_zero,
+    )
+
+
+def _order(path: FloatArray, inclusion: FloatArray) -> tuple[IntArray, IntArray, int]:
+    """Effect and word of every row, best of all effects first, and how many rows are zero."""
+    size = np.sqrt(np.mean(path**2, axis=0))
+    order = np.lexsort((-size, inclusion < INCLUDED), axis=1)
+    rank = np.tile(np.arange(size.shape[1]), size.shape[0])
+    group = np.repeat(np.arange(size.shape[0]), size.shape[1])
+    placed = by_rank(rank, group)
+    group, word = group[placed], order.ravel()[placed]
+    kept = size[group, word] > 0
+    return group[kept], word[kept], int(kept.size - kept.sum())
+
+
+def _direction(rows: FloatArray, reach: FloatArray | None) -> IntArray:
+    """1 up, 2 down, 3 both ways at different steps as far as 90 % intervals tell."""
+    margin: Any = 0.0 if reach is None else reach
+    flips = (rows - margin > 0).any(axis=1) & (rows + margin < 0).any(axis=1)
+    return np.where(flips, 3, np.where(rows.sum(axis=1) >= 0, 1, 2))
+
+
+def _numbered(n_effects: int) -> list[str]:
+    return [f"x{i}" for i in range(n_effects)]

@@ -1,0 +1,171 @@
+"""One self-contained HTML file from a fitted model, a comparison, or both."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from driftglm.estimators import DriftTextModel
+from driftglm.estimators.base import DriftEstimator
+from driftglm.evaluation import Comparison
+from driftglm.exceptions import DataError
+from driftglm.files import write_atomically
+from driftglm.report.contest import contest
+from driftglm.report.encode import page_json
+from driftglm.report.facts import facts
+from driftglm.report.features import feature_rows
+from driftglm.report.words import word_rows
+
+SCRIPTS = ("core", "table", "plots", "contest", "model", "overview", "page")
+TOP = 30
+
+
+def write_report(
+    path: str | Path,
+    *,
+    model: Any = None,
+    comparison: Comparison | None = None,
+    title: str | None = None,
+    sentence: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    top: int = TOP,
+    feature_names: Any = None,
+) -> Path:
+    """Write a page about a fitted model, a comparison, or both.
+
+    The file needs no other file and no network, and is under 8 MB: where that leaves no room for
+    all paths of a large model, the page says what is missing. The same input gives the same
+    bytes.
+
+    Parameters
+    ----------
+    path
+        Where to write; an existing file is replaced in one step.
+    model
+        A fitted `DriftRegressor`, `DriftClassifier`, `DriftPoissonRegressor` or
+        `DriftTextModel`. It need not have kept its data.
+    comparison
+        What `driftglm.evaluation.compare` returned.
+    title
+        Heading of the page; None: what it is about.
+    sentence
+        A sentence below the title, e.g. on the data.
+    settings
+        Facts of your own to be listed with the settings that produced the page.
+    top
+        Rows of the heat map.
+    feature_names
+        Names of the columns of X; None: those the model has seen, or x0, x1, ...
+
+    Returns
+    -------
+    Path
+        The file written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from driftglm import DriftRegressor
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_timesteps=3, rows_per_step=30, n_features=5, n_active=2)
+    >>> model = DriftRegressor().fit(panel.X, panel.y, time=panel.time)
+    >>> write_report(f"{tempfile.mkdtemp()}/report.html", model=model).name
+    'report.html'
+    """
+    target = Path(path)
+    _check_path(target)
+    _check(model, comparison, top, settings)
+    content: dict[str, Any] = {
+        "title": _title(model, comparison) if title is None else str(title),
+        "sentence": "" if sentence is None else str(sentence),
+        "top": int(top),
+        "facts": facts(model, comparison, settings),
+    }
+    if comparison is not None:
+        content["comparison"] = contest(comparison)
+    if model is not None:
+        is_text = isinstance(model, DriftTextModel)
+        rows = word_rows(model) if is_text else feature_rows(model, feature_names)
+        content["model"] = rows.content() | {"estimator": type(model).__name__}
+    write_atomically(target, page(content).encode("utf-8", "replace"))
+    return target
+
+
+def page(content: Mapping[str, Any]) -> str:
+    """The page around its content."""
+    parts = {
+        "TITLE": html.escape(str(content["title"])) or "driftglm report",
+        "STYLE": _resource("page.css"),
+        "BUNDLE": bundle(),
+        "DATA": page_json(content),
+        "SCRIPT": "\n".join(_resource(f"{name}.js") for name in SCRIPTS),
+    }
+    # In one pass, so that nothing that was put in is taken for a place to put something in.
+    return re.sub(r"%%([A-Z]+)%%", lambda found: parts[found.group(1)], _resource("page.html"))
+
+
+@cache
+def bundle() -> str:
+    """The plotting libraries as one script, out of the installed package.
+
+    Making it takes seconds, and it is the same for all pages.
+    """
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise ImportError(
+            "the report needs the package vl-convert-python for its plots; "
+            "pip install 'driftglm[report]'."
+        ) from error
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # Inside a string or a regular expression these mean the same; a script element they would end.
+    script = re.sub(r"</(script)", r"<\\/\1", script, flags=re.IGNORECASE)
+    return script.replace("<!--", "<\\!--")
+
+
+def _resource(name: str) -> str:
+    return package_files("driftglm.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _check_path(path: Path) -> None:
+    """Before minutes of work, not after: there must be a place for the file."""
+    if not path.parent.is_dir():
+        raise DataError(f"the folder {path.parent} does not exist; create it, or choose another.")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a file in it, e.g. {path / 'report.html'}.")
+
+
+def _check(model: Any, comparison: Any, top: Any, settings: Any) -> None:
+    if model is None and comparison is None:
+        raise DataError("there is nothing to report; pass model=, comparison= or both.")
+    if model is not None:
+        if not isinstance(model, DriftEstimator | DriftTextModel):
+            raise TypeError(
+                f"model is a {type(model).__name__}; pass a fitted DriftRegressor, "
+                "DriftClassifier, DriftPoissonRegressor or DriftTextModel. Of a pipeline pass the "
+                "last step, with the feature_names it sees."
+            )
+        check_is_fitted(model, "coef_path_")
+    if comparison is not None and not isinstance(comparison, Comparison):
+        raise TypeError(
+            f"comparison is a {type(comparison).__name__}; pass what evaluation.compare returned."
+        )
+    if not isinstance(top, int) or isinstance(top, bool) or top < 1:
+        raise DataError(f"top={top!r}; pass a number of rows for the heat map, 1 or more.")
+    if settings is not None and not isinstance(settings, Mapping):
+        raise TypeError(f"settings is a {type(settings).__name__}; pass a dict of facts.")
+
+
+def _title(model: Any, comparison: Comparison | None) -> str:
+    if comparison is not None and len(comparison.models) > 1:
+        return f"{len(comparison.models)} models compared"
+    if isinstance(model, DriftTextModel):
+        return "Words and effects over time"
+    return "Coefficients over time" if model is not None else "Forecasts over time"
