@@ -1,1 +1,1 @@
-"""The `driftglm` command: parse, call the library, print."""
+"""The command `driftglm`: one file a command, the library imported inside functions only."""

@@ -1,1 +1,5 @@
-"""The demonstration: a comparison on real volatility data that come with the package."""
+"""A comparison on real data that come with the package."""
+
+from driftglm.demo.run import DemoResult, load_volatility, run_demo
+
+__all__ = ["DemoResult", "load_volatility", "run_demo"]

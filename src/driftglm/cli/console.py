@@ -1,0 +1,186 @@
+"""What commands print: results on stdout, progress and complaints on stderr, plain when piped."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn
+
+import typer
+
+BAD_INPUT = 2
+FAILED = 1
+INTERRUPTED = 130
+LEAST_NAME = 12  # letters that the first column of a table keeps
+Advance = Callable[[int], None]
+
+
+@dataclass
+class Settings:
+    """What the options before the command's name ask for."""
+
+    debug: bool = False
+    quiet: bool = False
+
+
+SETTINGS = Settings()
+
+
+def one_line(message: object) -> str:
+    """A message as one line, nothing in it that moves a terminal's cursor."""
+    words = " ".join(str(message).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in words)
+
+
+def fail(message: object, code: int = BAD_INPUT) -> NoReturn:
+    """Say what is wrong and how to repair it, in one line on stderr, and leave.
+
+    `code` is 2 for bad usage or data, 1 for a run that failed.
+    """
+    sys.stderr.write(f"error: {one_line(message)}\n")
+    sys.stderr.flush()
+    raise typer.Exit(code)
+
+
+def warn(message: object) -> None:
+    """One line on stderr about something that may be wrong."""
+    sys.stderr.write(f"warning: {one_line(message)}\n")
+
+
+def note(message: object) -> None:
+    """One line on stderr about what is going on; not with --quiet."""
+    if not SETTINGS.quiet:
+        sys.stderr.write(f"{one_line(message)}\n")
+        sys.stderr.flush()
+
+
+def say(text: object = "") -> None:
+    """A result on stdout; not with --quiet."""
+    if not SETTINGS.quiet:
+        sys.stdout.write(f"{text}\n")
+
+
+def print_json(content: Any) -> None:
+    """A result for scripts, on stdout, --quiet or not; what is no number is null."""
+    text = json.dumps(_plain(content), ensure_ascii=False, indent=2, allow_nan=False)
+    sys.stdout.write(f"{text}\n")
+
+
+def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """A table on stdout: drawn on a terminal, aligned plain text elsewhere.
+
+    The first column is text, the others are aligned to the right.
+    """
+    if SETTINGS.quiet:
+        return
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if not sys.stdout.isatty() or not fits(header, rows, least=LEAST_NAME):
+        say("\n".join([title] * bool(title) + aligned([list(header), *cells])))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+        pad_edge=False,
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+    )
+    for k, name in enumerate(header):
+        # Figures stay whole; what gives way is the name in front.
+        width = None if k else LEAST_NAME
+        justify: Literal["left", "right"] = "right" if k else "left"
+        table.add_column(Text(name), justify=justify, no_wrap=bool(k), min_width=width)
+    for row in cells:
+        # A star marks the best, as in `Comparison.table()`.
+        table.add_row(*(Text(cell, "bold green" if cell.endswith("*") else "") for cell in row))
+    Console(highlight=False).print(table)
+
+
+def fits(header: Sequence[str], rows: Sequence[Sequence[str]], least: int | None = None) -> bool:
+    """Whether a table can be drawn as wide as the terminal, the first column cut to `least`."""
+    lines = [list(header), *map(list, rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(header))]
+    if least is not None:
+        widths[0] = min(widths[0], least)
+    return sum(widths) + 3 * len(widths) <= shutil.get_terminal_size().columns
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of plain text; all columns but the first are aligned to the right.
+
+    Where a cell of a column ends in a star, the others end in a blank, so that points stay aligned.
+    """
+    if not rows:
+        return []
+    starred = [any(row[k].endswith("*") for row in rows) for k in range(len(rows[0]))]
+    rows = [
+        [f"{cell} " if star and not cell.endswith("*") else cell for cell, star in pairs]
+        for pairs in (zip(row, starred, strict=True) for row in rows)
+    ]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        right = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append("  ".join([row[0].ljust(widths[0]), *right]).rstrip())
+    return lines
+
+
+def shows_progress() -> bool:
+    """Whether progress is shown: on a terminal, unless --quiet."""
+    return sys.stderr.isatty() and not SETTINGS.quiet
+
+
+@contextmanager
+def progress(total: int, doing: str) -> Iterator[Advance]:
+    """Show a bar of `total` pieces on stderr; the context is the function that adds to it."""
+    if not shows_progress():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing, total=total)
+        yield lambda n: bar.advance(task, n)
+
+
+@contextmanager
+def waiting(doing: str) -> Iterator[None]:
+    """Show a moving sign on stderr while something of unknown length runs."""
+    if not shows_progress():
+        yield
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(doing)):
+        yield
+
+
+def _plain(content: Any) -> Any:
+    """Content as JSON can hold it; numpy's numbers and infinite ones included."""
+    if isinstance(content, dict):
+        return {str(key): _plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_plain(value) for value in content]
+    if hasattr(content, "tolist"):  # numpy's arrays and numbers
+        return _plain(content.tolist())
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content if isinstance(content, str | int | float | bool | None) else str(content)

@@ -1,0 +1,47 @@
+"""`driftglm demo`: the main job on real data that come with the package."""
+
+from __future__ import annotations
+
+import time as clock
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftglm.cli import options as opt
+from driftglm.cli.console import note, print_json, say, shows_progress
+
+
+def command(
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for report.html and the results.")
+    ] = None,
+    jobs: opt.Jobs = 2,
+    json: opt.Json = False,
+) -> None:
+    """Predict next week's stock market volatility: drifting models against ridge and lasso.
+
+    driftglm demo --out demo-output
+    """
+    began = clock.perf_counter()
+    from driftglm.cli.compare import as_json, print_comparison, report_optional, save_results
+    from driftglm.demo import run_demo
+    from driftglm.demo.run import SENTENCE, write_demo_report
+    from driftglm.tables.writing import check_writable
+
+    folder = check_writable(Path() if out is None else out, folder=True)
+    note(f"{SENTENCE} The first run compiles, and takes up to a minute.")
+    result = run_demo(n_jobs=jobs, verbose=shows_progress())
+    if out is not None:
+        save_results(result.comparison, folder)
+    page = None
+    with report_optional():
+        page = write_demo_report(result, folder / "report.html")
+    if json:
+        learned = {"learned": result.model.sentence(), "report": page}
+        print_json(as_json(result.comparison) | learned)
+        return
+    print_comparison(result.comparison)
+    say(f"What the learned model found in all years: {result.model.sentence()}")
+    shown = "" if page is None else f"{page} shows it all. "
+    say(f"{shown}Took {clock.perf_counter() - began:.0f} s.")

@@ -1,0 +1,170 @@
+"""The command itself: what its commands share, and how it ends when something goes wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from driftglm.cli.console import (
+    BAD_INPUT,
+    FAILED,
+    INTERRUPTED,
+    SETTINGS,
+    one_line,
+    warn,
+)
+from driftglm.exceptions import DriftError
+
+ANYWHERE = {"--debug": "debug", "--quiet": "quiet", "-q": "quiet"}
+USERS_FAULT = (DriftError, FileNotFoundError, PermissionError, IsADirectoryError, FileExistsError)
+
+
+class Commands(TyperGroup):
+    """All commands; errors become one line on stderr and an exit code."""
+
+    def main(  # type: ignore[override]
+        self, args: Any = None, prog_name: Any = None, standalone_mode: bool = True, **extra: Any
+    ) -> Any:
+        """Run a command; --debug and --quiet may stand anywhere."""
+        given = list(sys.argv[1:] if args is None else args)
+        for name in ("debug", "quiet"):
+            setattr(SETTINGS, name, any(ANYWHERE.get(word) == name for word in given))
+        given = [word for word in given if word not in ANYWHERE]
+        prog_name = prog_name or "driftglm"
+        code = FAILED
+        try:
+            returned = super().main(given, prog_name, standalone_mode=False, **extra)
+            code = returned if isinstance(returned, int) else 0
+        except SystemExit as ended:  # a pipe that was closed while help was printed
+            code = 0 if _pipe_closed() else int(ended.code or 0)
+        except BaseException as error:  # noqa: BLE001 (every error ends here)
+            code = _report(error)
+        if code == INTERRUPTED:
+            sys.stderr.write("interrupted\n")
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; a reader that has gone away, as in `| head`, is no error."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("default" if SETTINGS.debug else "ignore")
+                warnings.simplefilter("default", UserWarning)
+                warnings.showwarning = _show_warning
+                returned = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # What is still buffered must not be written when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        return returned
+
+
+def _show_warning(message: Any, *_: Any, **__: Any) -> None:
+    warn(message)
+
+
+def _pipe_closed() -> bool:
+    return type(sys.stdout).__name__ == "PacifyFlushWrapper"
+
+
+def _report(error: BaseException) -> int:
+    """Say what went wrong in one line; the exit code."""
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return INTERRUPTED
+    if type(error).__name__ == "NoArgsIsHelpError":  # a command without words: its whole help
+        sys.stderr.write(f"{error.format_message()}\n")  # type: ignore[attr-defined]
+        return BAD_INPUT
+    if SETTINGS.debug:
+        traceback.print_exception(error)
+    code, message = _described(error)
+    sys.stderr.write(f"error: {one_line(message)}\n")
+    return code
+
+
+def _described(error: BaseException) -> tuple[int, str]:
+    if callable(getattr(error, "format_message", None)):  # bad usage, as Typer found it
+        context = getattr(error, "ctx", None)
+        path = getattr(context, "command_path", None) or "driftglm"
+        said = one_line(error.format_message()).rstrip(".")  # type: ignore[attr-defined]
+        end = "" if said.endswith("?") else "."
+        return int(getattr(error, "exit_code", BAD_INPUT)), f"{said}{end} See {path} --help."
+    if isinstance(error, OSError) and error.filename is not None:
+        said = f"{error.filename}: {error.strerror}."
+        return BAD_INPUT if isinstance(error, USERS_FAULT) else FAILED, said
+    if isinstance(error, USERS_FAULT):
+        return BAD_INPUT, str(error)
+    if isinstance(error, MemoryError):
+        return FAILED, "there is not enough memory; use fewer rows or columns."
+    hint = "" if SETTINGS.debug else " (--debug shows where)"
+    return FAILED, f"the run failed: {type(error).__name__}: {error}{hint}"
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="driftglm",
+    help="Linear models whose coefficients drift over time.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    # Boxes and colours are for terminals only.
+    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    epilog="--quiet and --debug may also stand after the command.",
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"driftglm {version('driftglm')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print errors, warnings and --json only.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Fit, compare and report models whose coefficients drift over time."""
+    # Read by `Commands.main`; named here for the help page.
+    del show_version, quiet, debug
+
+
+# Name of a command, and of a module in this package whose `command` or `app` it is.
+COMMANDS = ("demo", "fit", "predict", "compare", "report", "shard", "bench")
+GROUPS = ("text", "reproduce")
+
+
+def _register() -> None:
+    for name in COMMANDS:
+        app.command(name)(import_module(f"driftglm.cli.{name}").command)
+    for name in GROUPS:
+        try:
+            app.add_typer(import_module(f"driftglm.cli.{name}").app, name=name)
+        except ModuleNotFoundError as missing:
+            if missing.name != f"driftglm.cli.{name}":
+                raise
+
+
+_register()
+
+
+def run() -> None:
+    """Entry point of the script `driftglm`."""
+    app(prog_name="driftglm")

@@ -1,0 +1,161 @@
+"""Options that several commands have, and how their values are read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from driftglm.cli.console import fail
+
+if TYPE_CHECKING:
+    from driftglm.tables import Table, TableSpec
+
+
+class Family(StrEnum):
+    """What the target is."""
+
+    auto = "auto"
+    gaussian = "gaussian"
+    binomial = "binomial"
+    poisson = "poisson"
+
+
+class Prior(StrEnum):
+    """How coefficients are thought to behave."""
+
+    learned = "learned"
+    exact = "exact"
+    variational = "variational"
+    fixed = "fixed"
+
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        help="Table: .csv, .jsonl (both also .gz), .parquet, SVMlight (.svm, .libsvm) or shards.",
+    ),
+]
+Target = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column to predict; SVMlight: the label.")
+]
+Time = Annotated[
+    str | None,
+    typer.Option(metavar="COL", help="Column of times: years or dates; SVMlight: qid."),
+]
+TimeFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="File with one time a line, for SVMlight files."),
+]
+Freq = Annotated[
+    str | None,
+    typer.Option(
+        metavar="F", help="Length of a step: Y, Q, M, W, D for dates, a number for years."
+    ),
+]
+FamilyOption = Annotated[
+    Family, typer.Option(help="Numbers, classes or counts; auto tells the first two apart.")
+]
+Text = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of texts; its words become features.")
+]
+Vocabulary = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FIRST:LAST",
+        help="Frequency ranks of the words to keep, such as 101:10101; default: all of a small "
+        "corpus, 101:10101 of a large one.",
+    ),
+]
+Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
+Exposure = Annotated[
+    str | None, typer.Option(metavar="COL", help="Column of exposures, for counts.")
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLS", help="Columns to leave out, separated by commas."),
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLS", help="Columns of numbers that stand for categories."),
+]
+PriorOption = Annotated[Prior, typer.Option(help="How coefficients are thought to behave.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Jobs = Annotated[int, typer.Option(metavar="N", help="Fits at a time.")]
+
+
+def names(values: Collection[str] | None, known: Collection[str] = ()) -> tuple[str, ...]:
+    """Names separated by commas; a name with a comma is quoted, or an option of its own."""
+    out: list[str] = []
+    for value in values or ():
+        if value in known:
+            out.append(value)
+            continue
+        parts = next(csv.reader([value], skipinitialspace=True), [])
+        out += [part.strip() for part in parts if part.strip()]
+    return tuple(dict.fromkeys(out))
+
+
+def ranks(text: str | None) -> tuple[int, int | None] | None:
+    """First and last rank; "101:" has no last."""
+    if text is None:
+        return None
+    first, mark, last = (part.strip() for part in text.partition(":"))
+    if not mark or not first.isdecimal() or not (last.isdecimal() or last == ""):
+        fail(f"--vocabulary {text!r:.40}; write FIRST:LAST, such as 101:10101 or 1:.")
+    return int(first), int(last) if last else None
+
+
+def read(path: Path, time_file: Path | None, as_text: str | None = None) -> Table:
+    """The table of a file."""
+    from driftglm.cli.console import waiting
+    from driftglm.tables import read_data
+
+    with waiting(f"reading {path.name}"):
+        return read_data(path, as_text=(as_text,) if as_text else (), time_file=time_file)
+
+
+def roles(  # noqa: PLR0913
+    table: Table,
+    *,
+    target: str | None,
+    time: str | None,
+    freq: str | None,
+    text: str | None = None,
+    vocabulary: str | None = None,
+    weights: str | None = None,
+    exposure: str | None = None,
+    drop: Collection[str] | None = None,
+    categorical: Collection[str] | None = None,
+) -> TableSpec:
+    """Which column plays which part, SVMlight's own names being the defaults."""
+    from driftglm.tables import TableSpec
+    from driftglm.tables.columns import parse_freq
+    from driftglm.tables.reading import LABEL, QUERY, TIME
+
+    known = list(table.frame.columns)
+    if table.block is not None:
+        target = target or LABEL
+        time = time or next((name for name in (TIME, QUERY) if name in known), None)
+        # A qid that is not the time is no feature either.
+        drop = [*(drop or ()), *(name for name in (QUERY,) if name in known and name != time)]
+    if target is None:
+        fail("nothing says what to predict; pass --target COL.")
+    if time is None:
+        fail("nothing says when the rows are from; pass --time COL (SVMlight: --time-file FILE).")
+    return TableSpec(
+        target=target,
+        time=time,
+        freq=parse_freq(freq),
+        text=text,
+        weights=weights,
+        exposure=exposure,
+        drop=names(drop, known),
+        categorical=names(categorical, known),
+        vocabulary=ranks(vocabulary),
+    )

@@ -1,0 +1,103 @@
+"""`driftglm predict`: a model file and a table in, predictions out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from driftglm.cli import options as opt
+from driftglm.cli.console import fail, note, print_json, say, waiting
+
+if TYPE_CHECKING:
+    from driftglm.tables import Table, TableModel
+
+
+def command(  # noqa: PLR0913
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File of `driftglm fit`.")],
+    data: opt.Data,
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="File .csv, .csv.gz or .parquet; - is stdout."
+        ),
+    ] = "-",
+    interval: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Add intervals of this probability, such as 0.9."),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="Column of times; default: that of training, if there."),
+    ] = None,
+    next_step: Annotated[
+        bool, typer.Option("--next", help="All rows belong to the step after the last.")
+    ] = False,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="COLS", help="Columns to copy to the output.")
+    ] = None,
+    time_file: opt.TimeFile = None,
+    json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
+) -> None:
+    """Predict the rows of a table, in their order.
+
+    driftglm predict model.drift new.csv --interval 0.9 -o predictions.csv
+    """
+    if output == "-" and json:
+        fail("--json prints to stdout, and so does -o -; name a file with -o.")
+    if interval is not None and not 0 < interval < 1:
+        fail(f"--interval {interval}; a probability between 0 and 1 is needed, such as 0.9.")
+    if output != "-":
+        from driftglm.tables.writing import check_table_path, check_writable
+
+        check_table_path(check_writable(output))
+    found = _load(model)
+    table = opt.read(data, time_file, found.encoder.spec.text)
+    column = None if next_step else _time_column(found, table, time, time_file is not None)
+    with waiting(f"predicting {table.n_rows} rows"):
+        frame = found.predict(table, time=column, level=interval)
+    for name in reversed(opt.names(keep, list(table.frame.columns))):
+        from driftglm.tables.columns import column as column_of
+
+        frame.insert(0, name, column_of(table, name, "keep").to_numpy(), allow_duplicates=True)
+    _write(frame, output)
+    if json:
+        print_json({"rows": len(frame), "columns": list(frame.columns), "output": output})
+    elif output != "-":
+        say(f"{len(frame)} predictions written to {output}.")
+
+
+def _load(path: Path) -> TableModel:
+    from driftglm.persistence import load
+    from driftglm.tables import TableModel
+
+    found = load(path)
+    if not isinstance(found, TableModel):
+        fail(f"{path} holds a {type(found).__name__}; a file of `driftglm fit` is needed.")
+    return found
+
+
+def _time_column(model: TableModel, table: Table, named: str | None, from_file: bool) -> str | None:
+    """The column of times: as named, else as in training, else none."""
+    from driftglm.tables.reading import TIME
+
+    if named is not None:
+        return named
+    wanted = TIME if from_file else model.encoder.spec.time
+    if wanted in table.frame.columns:
+        return wanted
+    last = model.estimator.timesteps_[-1]
+    note(f"no column {wanted!r}: all rows are taken to belong to the step after {last}.")
+    return None
+
+
+def _write(frame: Any, output: str) -> None:
+    if output == "-":
+        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        return
+    from driftglm.tables import write_table
+
+    write_table(frame, output)

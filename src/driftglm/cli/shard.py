@@ -1,0 +1,48 @@
+"""`driftglm shard`: a table split into parts, for fits that do not hold all rows at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from driftglm.cli import options as opt
+from driftglm.cli.console import print_json, progress, say
+
+
+def command(
+    data: opt.Data,
+    *,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to fill.")],
+    rows: Annotated[int, typer.Option(metavar="N", min=1, help="Rows a part.")] = 100_000,
+    time: opt.Time = None,
+    freq: opt.Freq = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace shards that are there.")
+    ] = False,
+    json: opt.Json = False,
+) -> None:
+    """Split a table into parts of rows; memory is needed for one part at a time.
+
+    driftglm shard large.csv.gz -o shards --rows 100000
+    """
+    from driftglm.tables import write_shards
+    from driftglm.tables.columns import parse_freq
+
+    with progress(0, "rows written") as advance:
+        manifest = write_shards(
+            data,
+            output,
+            rows=rows,
+            time=time,
+            freq=parse_freq(freq),
+            overwrite=overwrite,
+            progress=advance,
+        )
+    if json:
+        print_json(asdict(manifest))
+        return
+    steps = f", {len(manifest.steps)} steps" if manifest.steps else ""
+    say(f"{manifest.n_rows} rows in {len(manifest.parts)} parts{steps}, written to {output}.")

@@ -1,0 +1,141 @@
+"""`driftglm text`: the text model over documents with covariates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from driftglm.cli import options as opt
+from driftglm.cli.console import fail, print_json, say, say_table, waiting
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Word shares that depend on what is known about documents, drifting over time.",
+)
+N_SHOWN = 12
+
+
+@app.command("fit")
+def fit(  # noqa: PLR0913
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="Table with texts (.csv, .jsonl, .parquet), or folder with a table `documents`, "
+            "or a table `metadata` and text files.",
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")
+    ],
+    effects: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLS", help="Covariates; default: all columns but id and date."),
+    ] = None,
+    freq: Annotated[str, typer.Option(metavar="F", help="Length of a step: Y, Q, M, ...")] = "Y",
+    vocabulary: opt.Vocabulary = None,
+    date: Annotated[str, typer.Option(metavar="COL", help="Column of dates.")] = "date",
+    text: Annotated[str, typer.Option(metavar="COL", help="Column of texts.")] = "text",
+    key: Annotated[str, typer.Option(metavar="COL", help="Column of keys.")] = "id",
+    prior: opt.PriorOption = opt.Prior.learned,
+    json: opt.Json = False,
+) -> None:
+    """Fit a text model to documents with covariates.
+
+    driftglm text fit reports.parquet --effects source,state -o words.drift
+    """
+    from driftglm.datasets import load_text_panel
+    from driftglm.tables.documents import fit_documents
+    from driftglm.tables.writing import check_writable
+
+    check_writable(output)
+    ranks = opt.ranks(vocabulary)
+    if not source.exists():
+        fail(f"{source} does not exist; check the path.")
+    with waiting(f"reading {source.name}"):
+        corpus = load_text_panel(source, key=key, date=date, text=text)
+    with waiting(f"fitting {len(corpus.frame)} documents"):
+        model = fit_documents(
+            corpus,
+            freq=freq,
+            effects=opt.names(effects, list(corpus.frame.columns)) or None,
+            vocabulary=ranks,
+            prior=prior.value,
+        )
+    model.save(output)
+    facts = {
+        "documents": len(corpus.frame),
+        "dropped": dict(corpus.provenance.dropped),
+        "steps": [str(step) for step in model.timesteps_],
+        "effects": [str(name) for name in model.feature_names_in_],
+        "words": len(model.vocabulary_),
+        "converged": bool(model.converged_),
+        "model": str(output),
+    }
+    if json:
+        print_json(facts)
+        return
+    _print(facts)
+
+
+def _print(facts: dict[str, Any]) -> None:
+    steps, effects = facts["steps"], facts["effects"]
+    say(
+        f"{facts['documents']} documents, {len(steps)} steps ({steps[0]} to {steps[-1]}), "
+        f"{len(effects)} effects, {facts['words']} words."
+    )
+    shown = ", ".join(effects[:N_SHOWN])
+    say(f"Effects: {shown}{', ...' if len(effects) > N_SHOWN else ''}")
+    say(f"Written to {facts['model']}; see `driftglm text top-words {facts['model']} --effect ...`")
+
+
+@app.command("top-words")
+def top_words(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File of `driftglm text fit`.")],
+    effect: Annotated[str, typer.Option(metavar="E", help="Name of the effect.")],
+    time: Annotated[
+        str | None, typer.Option(metavar="T", help="Step; default: the one after the last.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Words each way.")] = 10,
+    json: opt.Json = False,
+) -> None:
+    """The words an effect makes most frequent, then those it makes rarest.
+
+    driftglm text top-words words.drift --effect source=press --time 2004
+    """
+    from driftglm.estimators import DriftTextModel
+    from driftglm.persistence import load
+    from driftglm.tables.columns import near
+
+    found = load(model)
+    if not isinstance(found, DriftTextModel):
+        fail(f"{model} holds a {type(found).__name__}; a file of `driftglm text fit` is needed.")
+    known = [str(name) for name in found.feature_names_in_]
+    if effect not in known:
+        fail(f"there is no effect {effect!r:.60}; {near(effect, known)}")
+    table = found.top_words(effect, time=None if time is None else _label(found, time), k=k)
+    if json:
+        print_json({"effect": effect, "time": time, "words": table.to_dict("records")})
+        return
+    lines: Any = table.itertuples()
+    rows = [
+        [row.word, f"{row.coef:.3f}", f"{row.inclusion_probability:.2f}", f"{row.share:.2g}"]
+        for row in lines
+    ]
+    say_table(["word", "coefficient", "included", "share"], rows, f"words of {effect}")
+
+
+def _label(model: Any, text: str) -> Any:
+    """A step as it is typed."""
+    import pandas as pd
+
+    steps = model.timesteps_
+    try:
+        if isinstance(steps, pd.PeriodIndex):
+            return pd.Period(text, freq=steps.freqstr)
+        return int(text)
+    except ValueError:
+        fail(f"--time {text!r:.40} is no step; steps run from {steps[0]} to {steps[-1]}.")

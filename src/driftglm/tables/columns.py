@@ -1,0 +1,160 @@
+"""What stands in a column: found by name, checked, read as numbers, times or classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+
+from driftglm._typing import FloatArray
+from driftglm.data.timesteps import Freq
+from driftglm.datasets.dates import read_dates
+from driftglm.exceptions import DataError, TimeError
+from driftglm.tables.reading import Table, as_strings
+
+Family = Literal["gaussian", "binomial", "poisson"]
+MOST_CLASSES = 50
+N_SHOWN = 8
+
+
+def column(table: Table, name: str, role: str) -> pd.Series:
+    """A column by name; DataError with the nearest names if there is none.
+
+    `role` says in a message what the column is for, such as "target".
+    """
+    if name in table.frame.columns:
+        return table.frame[name]
+    known = [str(each) for each in table.frame.columns]
+    raise DataError(f"{table.name} has no column {name!r:.60} ({role}); {near(name, known)}")
+
+
+def near(name: str, known: Sequence[str]) -> str:
+    """Which names a user may have meant."""
+    folded = {each.casefold(): each for each in reversed(known)}
+    close = [folded[each] for each in get_close_matches(name.casefold(), list(folded), 3, 0.7)]
+    if close:
+        return f"did you mean {' or '.join(repr(each) for each in close)}?"
+    shown = ", ".join(repr(each) for each in known[:N_SHOWN])
+    return f"its columns are {shown}{', ...' if len(known) > N_SHOWN else ''}."
+
+
+def refuse_missing(values: pd.Series, name: str, cure: str) -> None:
+    """Raise DataError if a column has gaps; `cure` says what to do."""
+    missing = values.isna().to_numpy(dtype=np.bool_)
+    if missing.any():
+        raise DataError(
+            f"column {name!r:.60} has no value in {int(missing.sum())} of {missing.size} rows, "
+            f"first in row {int(missing.argmax())}; {cure}"
+        )
+
+
+def is_number_column(values: pd.Series) -> bool:
+    """Whether all values are numbers or booleans; objects are looked at one by one."""
+    if is_numeric_dtype(values) or is_bool_dtype(values):
+        return True
+    given = values.dropna()
+    return bool(len(given)) and all(isinstance(v, bool | int | float | np.number) for v in given)
+
+
+def numbers(values: pd.Series, name: str, cure: str) -> FloatArray:
+    """A column as finite numbers; DataError names the first row that has none."""
+    refuse_missing(values, name, cure)
+    found = pd.to_numeric(values.astype(object), errors="coerce").to_numpy(dtype=np.float64)
+    bad = ~np.isfinite(found)
+    if bad.any():
+        row = int(bad.argmax())
+        raise DataError(
+            f"column {name!r:.60} has {values.iloc[row]!r:.40} in row {row}, which is no finite "
+            f"number; {cure}"
+        )
+    return found
+
+
+def times(table: Table, name: str, freq: Freq) -> Any:
+    """Time labels for an estimator: whole numbers, dates or an ordered Categorical.
+
+    Parameters
+    ----------
+    table
+        The rows.
+    name
+        The column.
+    freq
+        Length of a step; needed for dates. With "Y", "Q", "M" and the like whole numbers are years,
+        yyyymm or yyyymmdd.
+
+    Raises
+    ------
+    TimeError
+        If a time is missing or no date; the message has row and value.
+    """
+    values = column(table, name, "time")
+    refuse_missing(values, name, "every row needs a time. Fill it in, or delete these rows.")
+    if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
+        return values.array
+    if isinstance(values.dtype, pd.PeriodDtype):
+        return values.array
+    if is_numeric_dtype(values) and not isinstance(freq, str):
+        return values.to_numpy()
+    if not is_datetime64_any_dtype(values):
+        values = read_dates(values, f"{table.name}, column {name!r}")
+    if not isinstance(freq, str):
+        raise TimeError(
+            f"column {name!r} holds dates ({values.iloc[0]:%Y-%m-%d} in row 0) and nothing says "
+            'how long a step is; pass freq="Y", "Q", "M", "W" or "D" (--freq M).'
+        )
+    return values.dt.tz_localize(None).to_numpy()
+
+
+def parse_freq(text: str | None) -> Freq:
+    """A freq as it is typed: whole numbers are numbers, other things stay as they are."""
+    return int(text) if text is not None and text.strip().isdecimal() else text
+
+
+def target(table: Table, name: str, family: str) -> tuple[np.ndarray, Family, str]:
+    """Values to predict, the family, and why it is that one.
+
+    "auto" takes texts, booleans and two-valued numbers for classes and all else for numbers:
+    whether whole numbers are counts, only the user knows.
+    """
+    if family not in {"auto", "gaussian", "binomial", "poisson"}:
+        raise DataError(f"family {family!r}; auto, gaussian, binomial and poisson are allowed.")
+    values = column(table, name, "target")
+    if values.isna().all():
+        raise DataError(f"the target {name!r:.60} has no values; name another column.")
+    refuse_missing(values, name, "the target must be known in every row. Delete these rows.")
+    chosen, why = (family, "as asked") if family != "auto" else _guess(values)
+    if chosen == "binomial":
+        return _classes(values, name), "binomial", why
+    found = numbers(values, name, "numbers are needed; for classes use family binomial.")
+    return found, "poisson" if chosen == "poisson" else "gaussian", why
+
+
+def _guess(values: pd.Series) -> tuple[str, str]:
+    n_values = values.astype(str).nunique()
+    if is_bool_dtype(values) or not is_number_column(values):
+        return "binomial", f"the target has {n_values} classes"
+    if n_values == 2:  # noqa: PLR2004
+        return "binomial", "the target has two values"
+    whole = np.asarray(values, dtype=np.float64)
+    if (whole >= 0).all() and (whole % 1 == 0).all():
+        return "gaussian", "the target is whole numbers; if they are counts, use family poisson"
+    return "gaussian", "the target is numbers"
+
+
+def _classes(values: pd.Series, name: str) -> np.ndarray:
+    """Classes as text, or as numbers where they are numbers."""
+    n_classes = values.astype(str).nunique()
+    if n_classes < 2 or n_classes > MOST_CLASSES:  # noqa: PLR2004
+        raise DataError(
+            f"the target {name!r:.60} has {n_classes} different values; 2 to {MOST_CLASSES} are "
+            "allowed as classes. Name another column, or use family gaussian for numbers."
+        )
+    if is_number_column(values) and not is_bool_dtype(values):
+        found = np.asarray(values, dtype=np.float64)
+        return found.astype(np.int64) if (found % 1 == 0).all() else found
+    return as_strings(values).astype(str)

@@ -1,0 +1,139 @@
+"""Models compared on a table: encoders are fitted again at every origin, to training rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
+
+from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
+from driftglm.data.timesteps import Freq
+from driftglm.evaluation import Comparison, RollingOrigin, compare
+from driftglm.exceptions import DataError
+from driftglm.tables.columns import near
+from driftglm.tables.encoder import TableEncoder, TableSpec, fit_encoder
+from driftglm.tables.model import ESTIMATORS, Training, read_training
+from driftglm.tables.reading import Table
+
+BASELINES: dict[str, Any] = {
+    "ridge-one": RidgeOne,
+    "ridge-all": RidgeAll,
+    "ridge-ts": RidgeTS,
+    "lasso-one": LassoOne,
+    "lasso-all": LassoAll,
+}
+PRIORS = ("exact", "variational", "learned", "fixed")
+DEFAULT = (*BASELINES, "exact", "variational", "learned")
+
+
+class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A frame's columns as features, for a scikit-learn Pipeline; see `fit_encoder`."""
+
+    def __init__(self, spec: TableSpec | None = None) -> None:
+        self.spec = spec
+
+    def fit(self, frame: pd.DataFrame, y: Any = None) -> TableFeatures:
+        """Learn levels and words."""
+        del y
+        self.encoder_: TableEncoder = fit_encoder(Table(frame), self.spec or TableSpec())
+        return self
+
+    def transform(self, frame: pd.DataFrame) -> Any:
+        """Features of the rows."""
+        return self.encoder_.matrix(Table(frame))
+
+
+def contestants(names: Sequence[str], family: str) -> dict[str, Any]:
+    """Estimators by name: the baselines, columns brought to one scale, and drift models."""
+    known = (*BASELINES, *PRIORS)
+    out: dict[str, Any] = {}
+    for name in names:
+        if name in BASELINES:
+            out[name] = BASELINES[name](family=family, standardize=True)
+        elif name in PRIORS:
+            out[name] = ESTIMATORS[family](prior=name)
+        else:
+            raise DataError(f"there is no model {name!r:.60}; {near(name, known)}")
+    return out
+
+
+def compare_table(
+    table: Table,
+    spec: TableSpec,
+    splitter: RollingOrigin,
+    *,
+    models: Sequence[str] = DEFAULT,
+    family: str = "auto",
+    **options: Any,
+) -> tuple[Comparison, Training]:
+    """Compare models by name on the rows of a table.
+
+    Parameters
+    ----------
+    table, spec
+        The rows, and which column plays which part.
+    splitter
+        Which steps are tested; its `freq` must be that of `spec`.
+    models
+        Names: ridge-one, ridge-all, ridge-ts, lasso-one, lasso-all, exact, variational, learned,
+        fixed.
+    family
+        As in `fit_table`.
+    **options
+        Passed to `driftglm.evaluation.compare`, e.g. `cache_dir`.
+
+    Returns
+    -------
+    Comparison, Training
+        The outcome, and the rows it is about, encoded as a whole.
+    """
+    encoder = fit_encoder(table, spec)  # also checks the table before anything is fitted
+    data = read_training(table, spec, family, encoder.matrix(table))
+    chosen = contestants(models, data.family)
+    X = data.X
+    if encoder.vocabulary is not None or any(each.kind == "levels" for each in encoder.columns):
+        # Words and levels must be those of the training rows.
+        X = table.frame[[each.name for each in encoder.columns] + [spec.text] * bool(spec.text)]
+        chosen = {
+            name: Pipeline([("features", TableFeatures(_of_features(spec))), ("model", model)])
+            for name, model in chosen.items()
+        }
+    if table.block is not None and X is not data.X:
+        raise DataError(f"{table.name} mixes sparse features with texts; --drop the texts.")
+    options |= {"sample_weight": data.weights, "exposure": data.exposure}
+    return compare(chosen, X, data.y, data.time, splitter, **options), data
+
+
+def _of_features(spec: TableSpec) -> TableSpec:
+    """The part of a spec that is about features alone."""
+    return TableSpec(text=spec.text, categorical=spec.categorical, vocabulary=spec.vocabulary)
+
+
+def parse_steps(text: str, freq: Freq) -> list[Any]:
+    """Steps as they are typed: "2003,2004" or "2003:2005", also of periods ("2004-01:2004-06")."""
+    out: list[Any] = []
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        ends = [end.strip() for end in part.split(":")]
+        if len(ends) > 2 or not all(ends):  # noqa: PLR2004
+            raise DataError(f"steps {part!r:.60}; write 2003,2004 or 2003:2005.")
+        labels = [_step(end, freq) for end in ends]
+        if len(labels) == 1:
+            out += labels
+        elif isinstance(freq, str):
+            out += list(pd.period_range(labels[0], labels[1]))
+        else:
+            out += list(range(labels[0], labels[1] + 1, freq or 1))
+    if not out:
+        raise DataError(f"steps {text!r:.60} name none; write 2003,2004 or 2003:2005.")
+    return out
+
+
+def _step(text: str, freq: Freq) -> Any:
+    try:
+        return pd.Period(text, freq=freq) if isinstance(freq, str) else int(text)
+    except ValueError as error:
+        kind = f"a period of freq {freq}" if isinstance(freq, str) else "a whole number"
+        raise DataError(f"{text!r:.60} is no step; {kind} is needed.") from error

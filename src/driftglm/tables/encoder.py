@@ -1,0 +1,264 @@
+"""Columns become features: numbers as they are, one indicator a level, one a word."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype
+from scipy.sparse import csr_matrix, hstack
+
+from driftglm.data.timesteps import Freq
+from driftglm.exceptions import DataError, DataWarning
+from driftglm.tables.columns import column, is_number_column, near, numbers, refuse_missing
+from driftglm.tables.reading import Table, as_strings, check_header
+from driftglm.text import RankedVocabulary
+
+FILL = "drop the column (--drop), fill the gaps, or delete these rows."
+LARGE = (101, 10101)  # the ranks kept of a large vocabulary
+MANY_LEVELS = 100
+MOST_DENSE = 300
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """Which column plays which part; all others are features.
+
+    `vocabulary` is the first and last frequency rank of words to keep; None: all words of a small
+    corpus, ranks 101 to 10101 of a large one. `freq` is the length of a step.
+    """
+
+    target: str | None = None
+    time: str | None = None
+    freq: Freq = None
+    text: str | None = None
+    weights: str | None = None
+    exposure: str | None = None
+    drop: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    vocabulary: tuple[int, int | None] | None = None
+
+    @property
+    def reserved(self) -> set[str]:
+        """Columns that are no features."""
+        roles = (self.target, self.time, self.text, self.weights, self.exposure)
+        return {name for name in roles if name is not None} | set(self.drop)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of features; levels are sorted by frequency, and the first has no indicator."""
+
+    name: str
+    kind: Literal["number", "levels"]
+    levels: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features it becomes."""
+        if self.kind == "number":
+            return [self.name]
+        return [f"{self.name}={level}" for level in self.levels[1:]]
+
+
+@dataclass(frozen=True, eq=False)
+class TableEncoder:
+    """What has to be known to turn rows into features; made by `fit_encoder`.
+
+    Parameters
+    ----------
+    spec
+        Which column plays which part.
+    columns
+        The columns of features, in the order of the table.
+    vocabulary
+        The words of the text column, if there is one.
+    block_names
+        Sparse features of an SVMlight file.
+    """
+
+    spec: TableSpec
+    columns: tuple[Column, ...]
+    vocabulary: RankedVocabulary | None = None
+    block_names: tuple[str, ...] = ()
+
+    @property
+    def feature_names(self) -> list[str]:
+        """One name a feature, in the order of the matrix."""
+        names = [feature for each in self.columns for feature in each.features]
+        return names + list(self.block_names) + self._words()
+
+    def positions(self, chosen: Iterable[str], role: str) -> list[int]:
+        """Features that columns or features named by the user stand for."""
+        names = self.feature_names
+        places = {name: k for k, name in enumerate(names)}
+        own = {each.name: each.features for each in self.columns}
+        out: list[int] = []
+        for name in chosen:
+            found = own.get(name, [name] if name in places else [])
+            if name == self.spec.text:
+                found = self._words()
+            if not found:
+                raise DataError(f"{name!r:.60} ({role}) is no feature; {near(name, names)}")
+            out += [places[feature] for feature in found]
+        return sorted(set(out))
+
+    def matrix(self, table: Table) -> Any:
+        """Features (n_rows, n_features): an array, or a sparse matrix where most are zero.
+
+        Columns may stand in any order, and others than those known are ignored. Levels that were
+        not there in training count as the most frequent one, with a warning.
+        """
+        parts: list[Any] = [self._column_part(table, each) for each in self.columns]
+        if self.block_names:
+            parts.append(_block_part(table, self.block_names))
+        if self.vocabulary is not None:
+            parts.append(self.vocabulary.transform(texts(table, str(self.spec.text))))
+        sparse = self.vocabulary is not None or bool(self.block_names)
+        n_features = sum(part.shape[1] for part in parts)
+        levels = any(each.kind == "levels" for each in self.columns)
+        if sparse or (levels and n_features > MOST_DENSE):
+            return csr_matrix(hstack([csr_matrix(part) for part in parts], format="csr"))
+        return np.hstack([getattr(part, "toarray", lambda part=part: part)() for part in parts])
+
+    def _column_part(self, table: Table, each: Column) -> Any:
+        values = column(table, each.name, "feature of the model")
+        if each.kind == "number":
+            return numbers(values, each.name, "numbers are needed, or " + FILL)[:, None]
+        return _indicators(values, each)
+
+    def _words(self) -> list[str]:
+        if self.vocabulary is None:
+            return []
+        return [f"{self.spec.text}:{word}" for word in self.vocabulary.get_feature_names_out()]
+
+
+def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
+    """Learn levels and words from training rows.
+
+    Raises
+    ------
+    DataError
+        If a column named does not exist, has gaps or cannot be a feature; if none is left.
+    """
+    roles = {
+        role: getattr(spec, role) for role in ("target", "time", "text", "weights", "exposure")
+    }
+    for role, named in roles.items():
+        if named is not None:
+            column(table, named, role)
+    for name in (*spec.drop, *spec.categorical):
+        column(table, name, "drop" if name in spec.drop else "categorical")
+    kept = [str(name) for name in table.frame.columns if name not in spec.reserved]
+    found = tuple(_fit_column(table.frame[name], name, spec) for name in kept)
+    # A column with one level only says nothing; it has no indicator and no feature.
+    words = None if spec.text is None else fit_words(texts(table, spec.text), spec.vocabulary)
+    encoder = TableEncoder(spec, found, words, table.block_names)
+    names = encoder.feature_names
+    if not names:
+        raise DataError(
+            f"{table.name} has no column left to predict with; its columns are target, time, "
+            "weights or dropped. Add features."
+        )
+    check_header(names, f"the features of {table.name}")
+    return encoder
+
+
+def fit_words(
+    documents: Iterable[str], ranks: tuple[int, int | None] | None, *, binary: bool = True
+) -> RankedVocabulary:
+    """Vocabulary of the ranks asked for, or of those that suit the size of the corpus.
+
+    `documents` are read twice or more; an iterator would be used up.
+    """
+    if ranks is not None:
+        return RankedVocabulary(first=ranks[0], last=ranks[1], binary=binary).fit(documents)
+    everything = RankedVocabulary(first=1, last=None, binary=binary).fit(documents)
+    if len(everything.word_counts_) < LARGE[1]:
+        return everything
+    return RankedVocabulary(first=LARGE[0], last=LARGE[1], binary=binary).fit(documents)
+
+
+def texts(table: Table, name: str) -> list[str]:
+    """Texts of a column; a missing one is an empty text."""
+    values = column(table, name, "text")
+    wrong = [k for k, v in enumerate(values) if not isinstance(v, str) and not pd.isna(v)]
+    if wrong:
+        raise DataError(
+            f"column {name!r:.60} has {values.iloc[wrong[0]]!r:.40} in row {wrong[0]}; texts are "
+            "strings. Name another column."
+        )
+    return [value if isinstance(value, str) else "" for value in values]
+
+
+def _fit_column(values: pd.Series, name: str, spec: TableSpec) -> Column:
+    declared = name in spec.categorical
+    if is_datetime64_any_dtype(values) and not declared:
+        raise DataError(f"column {name!r:.60} holds dates, which are no feature; drop it (--drop).")
+    if values.isna().all():
+        raise DataError(f"column {name!r:.60} has no values; drop it (--drop).")
+    refuse_missing(values, name, FILL)
+    if is_number_column(values) and not declared:
+        numbers(values, name, FILL)
+        return Column(name, "number")
+    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
+    if odd:
+        kind = type(values.iloc[odd[0]]).__name__
+        raise DataError(
+            f"column {name!r:.60} has a {kind} in row {odd[0]}; numbers and texts are allowed. "
+            "Drop it (--drop)."
+        )
+    counts = Counter(as_strings(values))
+    if not declared and len(counts) > max(MANY_LEVELS, len(values) // 2):
+        raise DataError(
+            f"column {name!r:.60} has {len(counts)} different texts in {len(values)} rows; drop "
+            "it (--drop), read it as text (--text), or say that it is categorical (--categorical)."
+        )
+    levels = sorted(counts, key=lambda level: (-counts[level], level))
+    if set(levels) == {"False", "True"}:  # as booleans come out of CSV files
+        levels = ["False", "True"]
+    return Column(name, "levels", tuple(levels))
+
+
+def _indicators(values: pd.Series, each: Column) -> csr_matrix:
+    refuse_missing(values, each.name, FILL)
+    places = {level: k for k, level in enumerate(each.levels)}
+    found = as_strings(values)
+    codes = np.array([places.get(level, -1) for level in found], dtype=np.int64)
+    unknown = Counter(found[codes < 0])
+    if unknown:
+        first = next(iter(unknown))
+        warnings.warn(
+            f"column {each.name!r:.60} has {sum(unknown.values())} rows with {len(unknown)} "
+            f"levels the model has not seen ({first!r:.40}); they count as "
+            f"{each.levels[0]!r:.40}, the most frequent one.",
+            DataWarning,
+            stacklevel=4,
+        )
+    rows = np.flatnonzero(codes > 0)
+    shape = (len(values), len(each.levels) - 1)
+    return csr_matrix((np.ones(rows.size), (rows, codes[rows] - 1)), shape=shape)
+
+
+def _block_part(table: Table, names: tuple[str, ...]) -> csr_matrix:
+    """The sparse features in the order of training; unknown ones are left out, with a warning."""
+    if table.block is None:
+        raise DataError(f"{table.name} is no SVMlight file, but the model was fitted to one.")
+    places = {name: k for k, name in enumerate(names)}
+    targets = np.array([places.get(name, -1) for name in table.block_names], dtype=np.int64)
+    block = table.block.tocoo()
+    known = targets[block.col] >= 0
+    if not known.all():
+        warnings.warn(
+            f"{table.name} has {int((~known).sum())} values of features the model has not seen; "
+            "they are ignored.",
+            DataWarning,
+            stacklevel=4,
+        )
+    entries = (block.data[known], (block.row[known], targets[block.col[known]]))
+    return csr_matrix(entries, shape=(table.n_rows, len(names)))

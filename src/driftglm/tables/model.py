@@ -1,0 +1,232 @@
+"""A model of a table: the encoder of its columns and the estimator fitted to them, together."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
+from driftglm.exceptions import DataError
+from driftglm.files import Storable
+from driftglm.tables.columns import Family, column, numbers, target, times
+from driftglm.tables.encoder import TableEncoder, TableSpec, fit_encoder
+from driftglm.tables.reading import Table
+
+ESTIMATORS: dict[str, Any] = {
+    "gaussian": DriftRegressor,
+    "binomial": DriftClassifier,
+    "poisson": DriftPoissonRegressor,
+}
+N_NAMED = 3
+LEAST_ROWS = 2
+
+
+@dataclass(frozen=True)
+class Training:
+    """What an estimator is fitted with."""
+
+    X: Any
+    y: np.ndarray
+    time: Any
+    family: Family
+    why: str
+    weights: np.ndarray | None
+    exposure: np.ndarray | None
+
+    @property
+    def extras(self) -> dict[str, Any]:
+        """Arguments of `fit` that not every table gives."""
+        given = {"sample_weight": self.weights, "exposure": self.exposure}
+        return {name: values for name, values in given.items() if values is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel(Storable):
+    """An estimator that takes tables; made by `fit_table`.
+
+    Parameters
+    ----------
+    encoder
+        Turns rows into features.
+    estimator
+        Fitted to them; its `feature_names_in_` are the encoder's.
+    """
+
+    encoder: TableEncoder
+    estimator: Any
+
+    @property
+    def classes(self) -> list[Any]:
+        """Classes of the target; empty if it is a number."""
+        return list(getattr(self.estimator, "classes_", []))
+
+    def summary(self) -> pd.DataFrame:
+        """The estimator's own table of features."""
+        found: pd.DataFrame = self.estimator.summary()
+        return found
+
+    def predict(
+        self,
+        table: Table,
+        *,
+        time: str | None = None,
+        level: float | None = None,
+    ) -> pd.DataFrame:
+        """Predictions, a row a row of the table, in its order.
+
+        Parameters
+        ----------
+        table
+            Rows with the columns of training, in any order; a target is not needed.
+        time
+            Column of times: every row gets the coefficients of its own step. None: all rows belong
+            to the step after the last.
+        level
+            Probability of the intervals, such as 0.9; None: no intervals.
+
+        Returns
+        -------
+        DataFrame
+            `prediction`, with classes also `probability` (of the second of two) or
+            `probability_<class>`; with `level` also `lower` and `upper`.
+        """
+        spec = self.encoder.spec
+        X = self.encoder.matrix(table)
+        extras: dict[str, Any] = {}
+        if time is not None:
+            extras["time"] = times(table, time, spec.freq)
+        if spec.exposure is not None:
+            extras["exposure"] = exposures(table, spec.exposure)
+        with warnings.catch_warnings():
+            # The matrix has no names; the encoder has put the columns into the order of training.
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            parts = {"prediction": self.estimator.predict(X, **extras)}
+            if self.classes:
+                parts |= self._spread("probability", self.estimator.predict_proba(X, **extras))
+            if level is not None:
+                ends = self.estimator.predict_interval(X, level=level, **extras)
+                parts |= self._spread("lower", ends[..., 0]) | self._spread("upper", ends[..., 1])
+        return pd.DataFrame(parts)
+
+    def _spread(self, name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+        """Columns of the frame: one, or one a class if there are more than two."""
+        if values.ndim == 1:
+            return {name: values}
+        if len(self.classes) == 2:  # noqa: PLR2004
+            return {name: values[:, 1]}
+        return {f"{name}_{label}": values[:, k] for k, label in enumerate(self.classes)}
+
+    def sentence(self) -> str:
+        """What was learned, in one sentence."""
+        return learned_sentence(self.estimator)
+
+
+def fit_table(
+    table: Table,
+    spec: TableSpec,
+    *,
+    family: str = "auto",
+    always_in: Iterable[str] = (),
+    static: Iterable[str] = (),
+    **params: Any,
+) -> TableModel:
+    """Encode the columns of a table and fit an estimator to them.
+
+    Parameters
+    ----------
+    table
+        The training rows, from `read_data`.
+    spec
+        Which column plays which part; target and time are needed.
+    family
+        "gaussian", "binomial" (two classes or more), "poisson" or "auto".
+    always_in, static
+        Columns or features that are never dropped, or that do not drift. A column of levels stands
+        for all its indicators, the text column for all its words.
+    **params
+        Passed to the estimator, e.g. `prior`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from driftglm.tables import Table, TableSpec, fit_table
+    >>> frame = pd.DataFrame({"year": [1, 1, 1, 2, 2, 2], "x": [0, 1, 2, 0, 1, 2.0]})
+    >>> frame["y"] = 2 * frame["x"] + 0.1 * (frame.index % 2)
+    >>> model = fit_table(Table(frame), TableSpec(target="y", time="year"), prior="fixed")
+    >>> model.encoder.feature_names
+    ['x']
+    """
+    encoder = fit_encoder(table, spec)
+    data = read_training(table, spec, family, encoder.matrix(table))
+    return fit_encoded(
+        encoder,
+        data,
+        always_in=encoder.positions(always_in, "always in") or None,
+        static=encoder.positions(static, "static") or None,
+        **params,
+    )
+
+
+def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
+    """Fit an estimator to features that are there already."""
+    estimator = ESTIMATORS[data.family](freq=encoder.spec.freq, **params)
+    estimator.fit(data.X, data.y, time=data.time, **data.extras)
+    # Set here, since a sparse matrix cannot carry names into `fit`.
+    estimator.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
+    return TableModel(encoder, estimator)
+
+
+def read_training(table: Table, spec: TableSpec, family: str, X: Any) -> Training:
+    """Target, times, weights and exposures beside features that the caller has made."""
+    if spec.target is None or spec.time is None:
+        raise DataError("both a target and a time column are needed; name them.")
+    if table.n_rows < LEAST_ROWS:
+        raise DataError(f"{table.name} has {table.n_rows} row; {LEAST_ROWS} or more are needed.")
+    y, chosen, why = target(table, spec.target, family)
+    if spec.exposure is not None and chosen != "poisson":
+        raise DataError(f"exposures belong to counts, but the family is {chosen}; use poisson.")
+    return Training(
+        X=X,
+        y=y,
+        time=times(table, spec.time, spec.freq),
+        family=chosen,
+        why=why,
+        weights=None if spec.weights is None else _weights(table, spec.weights),
+        exposure=None if spec.exposure is None else exposures(table, spec.exposure),
+    )
+
+
+def exposures(table: Table, name: str) -> np.ndarray:
+    """Exposures of the rows."""
+    return numbers(column(table, name, "exposure"), name, "exposures are positive numbers.")
+
+
+def _weights(table: Table, name: str) -> np.ndarray:
+    return numbers(column(table, name, "weights"), name, "weights are numbers, 0 or more.")
+
+
+def learned_sentence(estimator: Any) -> str:
+    """How many features matter, which most, and which of them drift."""
+    table = estimator.summary()
+    total = table["feature"].nunique()
+    # With several classes a feature has a row in each.
+    kept = _features(table[table["kind"] != "zero"])
+    moving = _features(table[table["kind"].isin(["drifting", "sign-flip"])])
+    if not kept:
+        return f"None of {total} features matters: only the level of each step is predicted."
+    n_still = len(kept) - len(moving)
+    verb = "matters" if len(kept) == 1 else "matter"
+    drift = "1 drifts" if len(moving) == 1 else f"{len(moving)} drift"
+    named = f" ({', '.join(moving[:N_NAMED])})" if moving else ""
+    still = f"{n_still} {'is' if n_still == 1 else 'are'} constant"
+    top = ", ".join(kept[:N_NAMED])
+    return f"{len(kept)} of {total} features {verb}, most of all {top}; {drift}{named}, {still}."
+
+
+def _features(rows: pd.DataFrame) -> list[str]:
+    return list(dict.fromkeys(rows["feature"].astype(str)))

@@ -1,0 +1,202 @@
+"""Files become tables: a frame of columns, and for SVMlight files a sparse block beside it."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix
+
+from driftglm.datasets.tables import open_text, read_table
+from driftglm.exceptions import DataError
+
+SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+KINDS = (".csv", ".jsonl", ".ndjson", ".parquet", *SVMLIGHT)
+LABEL, QUERY, TIME = "label", "qid", "time"
+N_SHOWN = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows as they were read.
+
+    Parameters
+    ----------
+    frame
+        The columns; of an SVMlight file `label` and, if the file has them, `qid`.
+    name
+        Name of the file, for messages.
+    block
+        Sparse features of an SVMlight file; None for other files.
+    block_names
+        A name a column of the block: `f` and the index that stands in the file.
+    """
+
+    frame: pd.DataFrame
+    name: str = "the table"
+    block: csr_matrix | None = None
+    block_names: tuple[str, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.frame)
+
+    def without_unused(self) -> Table:
+        """Drop column 0 of the block if nothing is in it: files that count from 1 have none."""
+        block = self.block
+        if block is None or block.shape[1] < 2 or block[:, [0]].nnz:  # noqa: PLR2004
+            return self
+        return Table(self.frame, self.name, block[:, 1:], self.block_names[1:])
+
+
+def table_kind(path: Path) -> str:
+    """What a file is, by its name: one of `KINDS`; DataError if it is none of them."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes[-1:] == [".gz"]
+    kind = suffixes[-2] if packed and len(suffixes) > 1 else path.suffix.lower()
+    if kind not in KINDS:
+        raise DataError(
+            f"{path.name} is no table that can be read; the endings {', '.join(KINDS)} are "
+            "allowed, and .gz after all but .parquet."
+        )
+    return kind
+
+
+def read_data(
+    path: str | os.PathLike[str], *, as_text: tuple[str, ...] = (), time_file: Any = None
+) -> Table:
+    """Table of a .csv, .jsonl, .parquet or SVMlight file, or of a folder of shards.
+
+    Parameters
+    ----------
+    path
+        The file. CSV, JSON lines and SVMlight may be packed as .gz.
+    as_text
+        Columns of a CSV file that stay as they stand.
+    time_file
+        A file with one time a line, for SVMlight files; it becomes the column `time`.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, empty, damaged, or names a column twice.
+    """
+    place = Path(path)
+    if place.is_dir():
+        from driftglm.tables.shards import read_shards
+
+        table = read_shards(place)
+    else:
+        table = _read_file(place, as_text)
+    if not table.n_rows:
+        raise DataError(f"{place.name} has no rows; a header alone cannot be used.")
+    return table if time_file is None else _with_times(table, Path(time_file))
+
+
+def _read_file(path: Path, as_text: tuple[str, ...]) -> Table:
+    kind = table_kind(path)
+    check_readable(path)
+    if kind in SVMLIGHT:
+        return read_svmlight(path, path.name)
+    if kind == ".csv":
+        check_header(csv_header(path), path.name)
+    frame = read_table(path, as_text)
+    check_header([str(name) for name in frame.columns], path.name)
+    frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
+    return Table(frame, path.name)
+
+
+def check_readable(path: Path) -> None:
+    """Raise DataError unless a file is there and has content."""
+    if not path.exists():
+        raise DataError(f"{path} does not exist; check the path.")
+    try:
+        with path.open("rb") as stream:
+            empty = not stream.read(1)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}).") from error
+    if empty:
+        raise DataError(f"{path.name} is empty; a table needs a header or rows.")
+
+
+def csv_header(path: Path) -> list[str]:
+    """Names of the columns as they stand in the first line."""
+    try:
+        with open_text(path) as stream:
+            header = next(csv.reader(stream), [])
+    except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
+        raise DataError(f"{path.name} cannot be read as CSV in UTF-8 ({error}).") from error
+    if not header:
+        raise DataError(f"{path.name} is empty; a table needs a header or rows.")
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        raise DataError(
+            f"{path.name} has the single column {header[0]!r:.{N_SHOWN}}; columns are separated "
+            "by commas. Save the file with commas."
+        )
+    return header
+
+
+def check_header(names: list[str], table: str) -> None:
+    """Raise DataError if two columns have one name."""
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise DataError(
+            f"{table} has {names.count(repeated[0])} columns named {repeated[0]!r:.{N_SHOWN}}; "
+            "names must differ. Rename or delete all but one."
+        )
+
+
+def read_svmlight(source: Any, name: str, *, trim: bool = True) -> Table:
+    """Table of an SVMlight file or stream of bytes: `label`, `qid` and a sparse block.
+
+    `trim` drops column 0 if it is empty; a part of a file cannot tell.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    path = str(source) if isinstance(source, Path) else source
+    try:
+        block, labels, queries = load_svmlight_file(path, zero_based=True, query_id=True)
+    except (ValueError, OSError, EOFError, OverflowError) as error:
+        raise DataError(f"{name} cannot be read as SVMlight ({error}).") from error
+    frame = pd.DataFrame({LABEL: labels})
+    if queries.size:
+        if queries.size != labels.size:
+            raise DataError(f"{name} has qid in {queries.size} of {labels.size} rows; all or none.")
+        frame[QUERY] = queries
+    names = tuple(f"f{i}" for i in range(block.shape[1]))
+    table = Table(frame, name, csr_matrix(block), names)
+    return table.without_unused() if trim else table
+
+
+def _with_times(table: Table, path: Path) -> Table:
+    check_readable(path)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path.name} cannot be read as text ({error}).") from error
+    if len(lines) != table.n_rows:
+        raise DataError(
+            f"{path.name} has {len(lines)} lines for the {table.n_rows} rows of {table.name}; one "
+            "time a line, without a header, is needed."
+        )
+    times = pd.Series(lines).str.strip()
+    numbers = pd.to_numeric(times, errors="coerce")
+    frame = table.frame.copy()
+    frame[TIME] = times if numbers.isna().any() else numbers
+    return Table(frame, table.name, table.block, table.block_names)
+
+
+def as_strings(values: pd.Series) -> np.ndarray:
+    """Values as text such that 1, 1.0 and "1" are one level; missing ones become None."""
+    out = np.empty(len(values), dtype=object)
+    for k, value in enumerate(values.tolist()):
+        whole = isinstance(value, float) and value.is_integer()
+        out[k] = None if pd.isna(value) else str(int(value) if whole else value)
+    return out

@@ -1,0 +1,131 @@
+"""Files read a chunk of rows at a time; a first pass finds the type of every column."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+
+from driftglm.datasets.tables import open_text
+from driftglm.exceptions import DataError
+from driftglm.tables.reading import (
+    SVMLIGHT,
+    Table,
+    check_header,
+    check_readable,
+    csv_header,
+    read_svmlight,
+    table_kind,
+)
+
+MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
+
+
+def iterate_tables(path: Path, n_rows: int) -> Iterator[Table]:
+    """Tables of up to `n_rows` rows each, columns of one type throughout the file."""
+    kind = table_kind(path)
+    check_readable(path)
+    if kind in SVMLIGHT:
+        yield from _svmlight_chunks(path, n_rows)
+    elif kind == ".parquet":
+        for frame in _parquet_chunks(path, n_rows):
+            yield Table(frame, path.name)
+    else:
+        chunks = _csv_chunks if kind == ".csv" else _json_chunks
+        are_numbers: dict[str, bool] = {}
+        for frame in chunks(path, n_rows):
+            for name in frame.columns:
+                are_numbers[name] = are_numbers.get(name, True) and _is_numeric(frame[name])
+        for frame in chunks(path, n_rows):
+            yield Table(_typed(frame, are_numbers), path.name)
+
+
+def _typed(frame: pd.DataFrame, are_numbers: dict[str, bool]) -> pd.DataFrame:
+    """All columns of the file, those of numbers as float64, the others as text."""
+    columns: dict[str, Any] = {}
+    for name, is_number in are_numbers.items():
+        values = frame[name] if name in frame else pd.Series([None] * len(frame), dtype=object)
+        if is_number:
+            given = values.astype(object).mask(values.isin(MISSING))
+            columns[name] = pd.to_numeric(given).astype(np.float64).to_numpy()
+        else:
+            gaps = values.isna() | (values == "")
+            columns[name] = values.astype(object).map(str).mask(gaps, None).to_numpy()
+    return pd.DataFrame(columns)
+
+
+def _is_numeric(values: pd.Series) -> bool:
+    given = values.astype(object).mask(values.isin(MISSING))
+    return bool(pd.to_numeric(given, errors="coerce").notna().equals(given.notna()))
+
+
+def _csv_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
+    check_header(csv_header(path), path.name)
+    form: Any = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig", "chunksize": n_rows}
+    try:
+        with pd.read_csv(path, **form) as reader:
+            yield from reader
+    except (ValueError, OSError, EOFError) as error:
+        raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
+
+
+def _json_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
+    try:
+        with open_text(path) as stream:
+            lines = ((k, line) for k, line in enumerate(stream, start=1) if line.strip())
+            while batch := list(islice(lines, n_rows)):
+                yield pd.DataFrame([_row(line, f"{path.name}, line {k}") for k, line in batch])
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DataError(f"{path.name} cannot be read as JSON lines ({error}).") from error
+
+
+def _row(line: str, place: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: this is no JSON ({error}); one object a line.") from error
+    if not isinstance(row, dict) or any(isinstance(v, list | dict) for v in row.values()):
+        raise DataError(f"{place}: one flat object {{...}} a line is allowed.")
+    return row
+
+
+def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
+    try:
+        pq: Any = import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise DataError(f"{path.name}: Parquet in chunks needs pyarrow; install it.") from error
+    try:
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=n_rows):
+            frame = batch.to_pandas()
+            for field in batch.schema:
+                if str(field.type) == "bool":  # with gaps pandas would make them objects
+                    frame[field.name] = frame[field.name].astype(np.float64)
+            yield frame
+    except Exception as error:  # pyarrow has errors of its own
+        raise DataError(f"{path.name} cannot be read as Parquet ({error}).") from error
+
+
+def _svmlight_chunks(path: Path, n_rows: int) -> Iterator[Table]:
+    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    try:
+        with opened(path, "rb") as stream:
+            lines = _content(stream)
+            while batch := list(islice(lines, n_rows)):
+                yield read_svmlight(io.BytesIO(b"".join(batch)), path.name, trim=False)
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path.name} cannot be read as SVMlight ({error}).") from error
+
+
+def _content(stream: IO[bytes]) -> Iterator[bytes]:
+    """Lines that hold a row."""
+    for line in stream:
+        if line.split(b"#", 1)[0].strip():
+            yield line if line.endswith(b"\n") else line + b"\n"

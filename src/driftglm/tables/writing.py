@@ -1,0 +1,71 @@
+"""Tables to files, in one step: whoever reads sees the old file or the whole new one."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from driftglm.exceptions import DataError
+from driftglm.files import write_atomically
+
+
+def table_bytes(frame: pd.DataFrame, path: Path) -> bytes:
+    """A frame as .csv, .csv.gz or .parquet, by the ending of the path."""
+    name = path.name.lower()
+    if name.endswith((".csv", ".csv.gz")):
+        text = frame.to_csv(index=False, lineterminator="\n").encode()
+        if not name.endswith(".gz"):
+            return text
+        import gzip
+
+        return gzip.compress(text, mtime=0)
+    if name.endswith(".parquet"):
+        if importlib.util.find_spec("pyarrow") is None:
+            raise DataError(f"{path.name}: Parquet needs pyarrow; install it, or write .csv.")
+        buffer = io.BytesIO()
+        frame.to_parquet(buffer, index=False)
+        return buffer.getvalue()
+    raise DataError(_endings(path))
+
+
+def check_table_path(path: Path) -> None:
+    """Raise DataError unless `write_table` knows the ending."""
+    if not path.name.lower().endswith((".csv", ".csv.gz", ".parquet")):
+        raise DataError(_endings(path))
+
+
+def _endings(path: Path) -> str:
+    return f"{path.name} cannot be written; the endings .csv, .csv.gz and .parquet are allowed."
+
+
+def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a frame as .csv, .csv.gz or .parquet."""
+    place = Path(path)
+    write_atomically(place, table_bytes(frame, place))
+
+
+def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
+    """Raise DataError unless a file (or folder) can be written there; the path otherwise.
+
+    Asked before long work, so that an hour of it is not lost to a mistyped name.
+    """
+    place = Path(path)
+    if folder:
+        if place.exists() and not place.is_dir():
+            raise DataError(f"{place} is a file; a folder is needed. Choose another name.")
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataError(f"the folder {place} cannot be made ({error.strerror}).") from error
+    elif place.is_dir():
+        raise DataError(f"{place} is a folder; name a file in it.")
+    parent = place if folder else place.parent
+    if not parent.is_dir():
+        raise DataError(f"the folder {parent} does not exist; make it first.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise DataError(f"the folder {parent} cannot be written to; choose another place.")
+    return place

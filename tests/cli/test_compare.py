@@ -1,0 +1,111 @@
+"""Compare models on a table; a killed run goes on where it was."""
+
+# ruff: noqa: S603 (what is run is this package)
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from driftglm import DriftRegressor
+from driftglm.baselines import LassoAll
+from driftglm.evaluation import Comparison, RollingOrigin, compare
+
+WORDS = ("--target", "price", "--time", "year", "-o", "out")
+FEW = ("--models", "lasso-all,exact")
+
+
+def test_results_are_those_of_the_library(run, rows):
+    numbers = rows.drop(columns="colour")
+    numbers.to_csv("n.csv", index=False)
+    found = run(
+        "compare", "n.csv", *WORDS, *FEW, "--dev", 2002, "--test", "2003:2004", "--json"
+    ).json
+    models = {"lasso-all": LassoAll(standardize=True), "exact": DriftRegressor(prior="exact")}
+    splitter = RollingOrigin(dev=2002, test=[2003, 2004])
+    X = numbers[["size", "noise"]].to_numpy()
+    expected = compare(models, X, rows["price"].to_numpy(), rows["year"].to_numpy(), splitter)
+    frame = pd.DataFrame(found["table"]).set_index("step")
+    np.testing.assert_allclose(frame, expected.table("frame"), rtol=1e-10)
+    assert found["best"] == expected.table("frame").loc["overall"].idxmin()
+    assert found["significance"][0]["p_holm"] <= 1
+
+
+def test_the_folder_holds_comparison_table_and_report(run, table):
+    ran = run("compare", table, *WORDS, *FEW, "--n-test", 1)
+    assert "mean squared error (* best)" in ran.out
+    assert "Best over all test rows: " in ran.out
+    assert "Wilcoxon" in ran.out
+    saved = Comparison.load("out/comparison.drift")
+    assert saved.models == ["lasso-all", "exact"]
+    assert list(pd.read_csv("out/table.csv")) == ["step", "lasso-all", "exact"]
+    assert Path("out/report.html").read_text().startswith("<!")
+    run("report", "out", "-o", "again.html")
+    assert Path("again.html").stat().st_size > 10_000
+
+
+def test_levels_and_words_are_learned_from_training_rows_only(run, rows):
+    """A level that only the test step has must not change what is predicted for other rows."""
+    late = rows["year"] == 2004
+    rows.to_csv("a.csv", index=False)
+    odd = rows.copy()
+    odd.loc[odd.index[late][:1], "colour"] = "mauve"
+    odd.to_csv("b.csv", index=False)
+    frames = []
+    for name in ("a.csv", "b.csv"):
+        run("compare", name, *WORDS, "--models", "lasso-all", "--test", "2004")
+        frames.append(Comparison.load("out/comparison.drift").predictions)
+    same = frames[0]["row"] != int(rows.index[late][0])
+    assert (frames[0]["prediction"][same] == frames[1]["prediction"][same]).all()
+
+
+def test_classes_and_dates(run, rows):
+    when = rows["year"].astype(str) + "-" + (rows.index % 12 + 1).astype(str) + "-01"
+    rows.assign(up=rows["price"] > 0, year=when).to_csv("u.csv", index=False)
+    words = ("--target", "up", "--time", "year", "--freq", "Y", "--drop", "price,colour")
+    found = run("compare", "u.csv", *words, *FEW, "--test", "2003:2004", "-o", "o", "--json").json
+    assert found["label"] == "log loss"
+    assert [line["step"] for line in found["table"]] == ["2003", "2004", "overall"]
+
+
+def test_wrong_steps_and_models_are_refused(run, table):
+    def said(*words):
+        return run("compare", table, *WORDS, *words, code=None).error()
+
+    assert "--test 2003:2005 or --n-test 3" in said()
+    assert "'x' is no step" in said("--test", "x")
+    assert "one step is needed" in said("--dev", "2002:2003")
+    assert "the steps with rows are 2001, 2002" in said("--test", "2010")
+    assert "would have seen the future" in said("--dev", "2004", "--test", "2003")
+    assert "did you mean 'lasso-all'" in said("--n-test", "1", "--models", "laso-all")
+
+
+def test_a_killed_run_resumes_and_gives_the_same(run, tmp_path):
+    rng = np.random.default_rng(0)
+    n = 600
+    wide = pd.DataFrame(rng.normal(size=(n, 20)), columns=[f"x{i}" for i in range(20)])
+    wide = wide.assign(year=np.arange(n) // 100, price=wide["x0"] + rng.normal(size=n))
+    wide.to_csv("w.csv", index=False)
+    words = ["compare", "w.csv", *WORDS, "--n-test", "3", "--json"]
+    command = [sys.executable, "-m", "driftglm", *words]
+    cache = tmp_path / "out" / "cache"
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 120
+        while len(list(cache.rglob("*"))) < 4 and time.monotonic() < deadline:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not (tmp_path / "out" / "comparison.drift").exists()
+    kept = {p: p.stat().st_mtime_ns for p in cache.rglob("*") if p.is_file() and p.suffix != ".tmp"}
+    assert len(kept) >= 3
+    resumed = run(*words).json
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    words[words.index("out")] = "fresh"
+    fresh = run(*words).json
+    assert resumed["table"] == fresh["table"]
+    assert resumed["params"] == fresh["params"]

@@ -1,0 +1,40 @@
+"""The demo runs from an installed package, within its time, and says what it found."""
+
+# ruff: noqa: S603 (what is run is this package)
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+def test_the_demo_prints_the_table_and_writes_the_report(run):
+    ran = run("demo", "--out", "d", "--jobs", "1")
+    lines = ran.out.splitlines()
+    assert lines[0] == "mean squared error (* best)"
+    models = ["ridge-one", "ridge-all", "ridge-ts", "lasso-one", "lasso-all"]
+    assert lines[1].split() == ["step", *models, "exact", "variational", "learned"]
+    assert [line.split()[0] for line in lines[2:10]] == [*map(str, range(2012, 2019)), "overall"]
+    assert "Best over all test rows: " in ran.out
+    assert "What the learned model found in all years: " in ran.out
+    assert "\x1b" not in ran.out + ran.err
+    for name in ("report.html", "table.csv", "comparison.drift"):
+        assert os.path.getsize(f"d/{name}") > 0  # noqa: PTH202
+
+
+@pytest.mark.slow
+def test_the_first_demo_of_a_machine_takes_less_than_a_minute(tmp_path):
+    """Kernels are compiled: nothing of them is on disk yet. Meant for two idle cores."""
+    began = time.perf_counter()
+    ran = subprocess.run(
+        [sys.executable, "-m", "driftglm", "demo", "--out", str(tmp_path / "d"), "--json"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")},
+        check=True,
+    )
+    assert json.loads(ran.stdout)["models"][-1] == "learned"
+    assert time.perf_counter() - began < 60

@@ -1,0 +1,294 @@
+"""Fit a table, predict rows: the file holds all that is needed, whatever the table is like."""
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import driftglm
+from driftglm import DriftRegressor
+from driftglm.tables import TableSpec, fit_table, read_data
+
+FIT = ("--target", "price", "--time", "year", "-o", "m.drift")
+
+
+def write(rows, path):
+    if path.name.endswith(".csv") or path.name.endswith(".csv.gz"):
+        rows.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        rows.to_parquet(path, index=False)
+    else:
+        rows.to_json(path, orient="records", lines=True)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet", "a.jsonl", "a.jsonl.gz"])
+def test_every_kind_of_file_gives_the_same_predictions(name, rows, run, tmp_path):
+    run("fit", write(rows, tmp_path / name), *FIT)
+    run("predict", "m.drift", write(rows, tmp_path / "b.csv"), "-o", "p.csv")
+    found = pd.read_csv("p.csv")["prediction"]
+    X = np.column_stack(
+        [rows["size"], rows["noise"], rows["colour"] == "blue", rows["colour"] == "green"]
+    )
+    model = DriftRegressor().fit(X, rows["price"], time=rows["year"])
+    np.testing.assert_allclose(found, model.predict(X, time=rows["year"]), rtol=1e-6, atol=1e-8)
+
+
+def test_the_summary_says_what_was_fitted_and_learned(run, table):
+    ran = run("fit", table, *FIT)
+    assert "160 rows, 4 steps (2001 to 2004), 4 features, noise variance" in ran.out
+    assert "most of all size, colour=blue" in ran.out
+    assert "1 drifts (size)" in ran.out
+    assert "family gaussian: the target is numbers." in ran.err
+    assert "\x1b" not in ran.out + ran.err
+
+
+def test_json_is_parsed_and_lists_every_feature(run, table):
+    found = run("fit", table, *FIT, "--json").json
+    assert found["rows"] == 160
+    assert found["steps"] == 4
+    assert found["family"] == "gaussian"
+    names = {row["feature"] for row in found["features"]}
+    assert names == {"size", "noise", "colour=blue", "colour=green"}
+
+
+def test_quiet_prints_nothing_wherever_it_stands(run, table):
+    for words in (("--quiet", "fit", table, *FIT), ("fit", table, *FIT, "-q")):
+        ran = run(*words)
+        assert (ran.out, ran.err) == ("", "")
+
+
+def test_the_model_file_is_one_that_the_library_loads(run, table):
+    run("fit", table, *FIT)
+    model = driftglm.load("m.drift")
+    fresh = fit_table(read_data(table), TableSpec(target="price", time="year"))
+    np.testing.assert_array_equal(model.estimator.coef_path_, fresh.estimator.coef_path_)
+    assert model.encoder.feature_names == fresh.encoder.feature_names
+
+
+def test_columns_may_be_missing_from_the_target_extra_or_in_another_order(run, rows, fitted):
+    rows.to_csv("all.csv", index=False)
+    shuffled = rows[["colour", "noise", "size", "year"]].assign(extra="x")
+    shuffled.to_csv("other.csv", index=False)
+    assert run("predict", fitted, "all.csv").out == run("predict", fitted, "other.csv").out
+
+
+def test_a_missing_feature_is_named(run, rows, fitted):
+    rows.rename(columns={"size": "Size "}).to_csv("b.csv", index=False)
+    said = run("predict", fitted, "b.csv", code=None).error()
+    assert "b.csv has no column 'size' (feature of the model); did you mean 'Size '?" in said
+
+
+def test_unknown_levels_are_counted_and_taken_for_the_commonest(run, rows, fitted):
+    odd = rows.head(6).copy()
+    odd.loc[odd.index[:2], "colour"] = ["mauve", "=HYPERLINK(1)"]
+    odd.to_csv("odd.csv", index=False)
+    ran = run("predict", fitted, "odd.csv")
+    assert "has 2 rows with 2 levels the model has not seen ('mauve')" in ran.err
+    odd.loc[odd.index[:2], "colour"] = "red"  # the commonest
+    odd.to_csv("red.csv", index=False)
+    assert run("predict", fitted, "red.csv").out == ran.out
+
+
+def test_rows_are_predicted_by_their_own_step_or_by_the_next(run, fitted):
+    one = pd.DataFrame({"size": [1.0, 1.0], "noise": 0.0, "colour": "red", "year": [2001, 2004]})
+    one.to_csv("one.csv", index=False)
+    run("predict", fitted, "one.csv", "-o", "own.csv")
+    own = pd.read_csv("own.csv")["prediction"]
+    assert own[1] - own[0] > 2  # the slope goes from 1 to 4
+    run("predict", fitted, "one.csv", "--next", "-o", "next.csv")
+    after = pd.read_csv("next.csv")["prediction"]
+    assert after[0] == after[1]
+    one.drop(columns="year").to_csv("none.csv", index=False)
+    ran = run("predict", fitted, "none.csv", "-o", "none-out.csv")
+    assert "the step after 2004" in ran.err
+    np.testing.assert_array_equal(pd.read_csv("none-out.csv")["prediction"], after)
+
+
+def test_a_time_column_of_another_name_can_be_given(run, rows, fitted):
+    rows.to_csv("a.csv", index=False)
+    rows.rename(columns={"year": "when"}).to_csv("b.csv", index=False)
+    assert (
+        run("predict", fitted, "b.csv", "--time", "when").out == run("predict", fitted, "a.csv").out
+    )
+
+
+def test_intervals_hold_the_prediction_and_widen_with_the_level(run, table, fitted):
+    narrow, wide = (
+        pd.read_csv(path)
+        for path in ("50.csv", "95.csv")
+        if run("predict", fitted, table, "--interval", f"0.{path[:2]}", "-o", path)
+    )
+    assert (narrow["lower"] < narrow["prediction"]).all()
+    assert (narrow["prediction"] < narrow["upper"]).all()
+    assert (wide["upper"] - wide["lower"] > narrow["upper"] - narrow["lower"]).all()
+
+
+def test_kept_columns_come_first_and_parquet_and_gz_hold_the_same(run, table, fitted):
+    run("predict", fitted, table, "--keep", "colour,year", "-o", "p.csv")
+    run("predict", fitted, table, "--keep", "colour,year", "-o", "p.parquet")
+    run("predict", fitted, table, "--keep", "colour,year", "-o", "p.csv.gz")
+    frame = pd.read_csv("p.csv")
+    assert list(frame) == ["colour", "year", "prediction"]
+    pd.testing.assert_frame_equal(frame, pd.read_parquet("p.parquet"), check_dtype=False)
+    assert gzip.decompress(Path("p.csv.gz").read_bytes()) == Path("p.csv").read_bytes()
+
+
+def test_predict_prints_a_summary_for_scripts(run, table, fitted):
+    found = run("predict", fitted, table, "-o", "p.csv", "--json").json
+    assert found == {"rows": 160, "columns": ["prediction"], "output": "p.csv"}
+
+
+def test_two_classes_have_a_probability_and_three_one_each(run, rows):
+    rows.assign(up=np.where(rows["price"] > 0, "yes", "no")).to_csv("up.csv", index=False)
+    words = ("--time", "year", "-o", "m.drift")
+    ran = run("fit", "up.csv", "--target", "up", "--drop", "price", *words)
+    assert "family binomial: the target has 2 classes." in ran.err
+    run("predict", "m.drift", "up.csv", "--interval", "0.9", "-o", "p.csv")
+    frame = pd.read_csv("p.csv")
+    assert list(frame) == ["prediction", "probability", "lower", "upper"]
+    assert ((frame["probability"] > 0.5) == (frame["prediction"] == "yes")).all()
+    ran = run("fit", "up.csv", "--target", "colour", "--drop", "up", *words)
+    assert "class" in ran.out
+    run("predict", "m.drift", "up.csv", "-o", "p.csv")
+    shares = pd.read_csv("p.csv").drop(columns="prediction")
+    assert list(shares) == ["probability_blue", "probability_green", "probability_red"]
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+def test_counts_with_exposure_and_weights(run, rows):
+    rng = np.random.default_rng(0)
+    hours = rng.uniform(1, 3, len(rows))
+    counted = rows.assign(hours=hours, n=rng.poisson(hours * np.exp(0.5 * rows["size"])), w=1.0)
+    counted.to_csv("n.csv", index=False)
+    words = ("--target", "n", "--time", "year", "--drop", "price,colour", "-o", "m.drift")
+    assert "if they are counts, use family poisson" in run("fit", "n.csv", *words).err
+    counts = (*words, "--family", "poisson", "--exposure", "hours", "--weights", "w")
+    ran = run("fit", "n.csv", *counts)
+    assert "dispersion" in ran.out
+    assert "hours" not in ran.out
+    said = run("fit", "n.csv", *words, "--exposure", "hours", code=None).error()
+    assert "exposures belong to counts" in said
+
+
+def test_dates_with_a_frequency(run, rows):
+    days = pd.to_datetime({"year": rows["year"], "month": rows.index % 12 + 1, "day": 15})
+    rows.assign(year=days.dt.strftime("%Y-%m-%d")).to_csv("d.csv", index=False)
+    found = run("fit", "d.csv", *FIT, "--freq", "Q", "--json").json
+    assert (found["first_step"], found["last_step"], found["steps"]) == ("2001Q1", "2004Q4", 16)
+    rows.assign(year=days.dt.strftime("%Y%m").astype(int)).to_csv("m.csv", index=False)
+    found = run("fit", "m.csv", *FIT, "--freq", "M", "--json").json
+    assert (found["first_step"], found["steps"]) == ("2001-01", 48)
+    assert run("predict", "m.drift", "m.csv").out.count("\n") == 161
+
+
+def test_words_of_a_text_column_are_features(run, rows):
+    rng = np.random.default_rng(1)
+    notes = [" ".join(rng.choice(["fine", "old", "rare", "new"], 3)) for _ in range(len(rows))]
+    rare = np.array(["rare" in note for note in notes])
+    texts = rows.assign(note=notes, price=rows["price"] + 3 * rare)
+    texts.to_csv("t.csv", index=False)
+    found = run("fit", "t.csv", *FIT, "--text", "note", "--json").json
+    kinds = {row["feature"]: row["kind"] for row in found["features"]}
+    assert kinds["note:rare"] == "static"
+    assert kinds["note:old"] == "zero"
+    found = run("fit", "t.csv", *FIT, "--text", "note", "--vocabulary", "1:2", "--json").json
+    assert found["n_features"] == 4 + 2
+    run("predict", "m.drift", "t.csv", "-o", "p.csv")
+
+
+def test_svmlight_takes_time_from_qid_or_from_a_file(run, rows, tmp_path):
+    lines = [
+        f"{price} qid:{year} 1:{size} 3:{noise}"
+        for price, year, size, noise in zip(
+            rows["price"], rows["year"], rows["size"], rows["noise"], strict=True
+        )
+    ]
+    (tmp_path / "a.svm").write_text("\n".join(lines))
+    first = run("fit", "a.svm", "-o", "m.drift", "--json").json
+    assert first["steps"] == 4
+    assert [row["feature"] for row in first["features"]][:1] == ["f1"]
+    bare = [
+        line.replace(f"qid:{year} ", "") for line, year in zip(lines, rows["year"], strict=True)
+    ]
+    (tmp_path / "b.svm").write_text("\n".join(bare))
+    (tmp_path / "years.txt").write_text("\n".join(map(str, rows["year"])))
+    assert "--time-file" in run("fit", "b.svm", "-o", "m.drift", code=None).error()
+    times = ("--time-file", "years.txt")
+    second = run("fit", "b.svm", *times, "-o", "n.drift", "--json").json
+    assert [row["coef_next"] for row in first["features"]] == [
+        row["coef_next"] for row in second["features"]
+    ]
+    (tmp_path / "c.svm").write_text("0 qid:2004 1:1.0 77:5.0\n0 qid:2004 1:1.0\n")
+    ran = run("predict", "m.drift", "c.svm", "-o", "p.csv")
+    assert "1 values of features the model has not seen" in ran.err
+    first_row, second_row = pd.read_csv("p.csv")["prediction"]
+    assert first_row == second_row
+
+
+ODD = ["a b", "a,b", "größe €", "=HYPERLINK(1)", "two\nlines", '"quoted"', "-o", "<script>"]
+
+
+def test_odd_names_survive_every_step(run, rows):
+    odd = pd.DataFrame({name: rows["size"] * k for k, name in enumerate(ODD, start=1)})
+    odd = odd.assign(**{"a=b": rows["noise"]}, colour="=1+1," + rows["colour"])
+    odd = odd.assign(year=rows["year"], price=rows["price"])
+    odd.to_csv("odd.csv", index=False)
+    ran = run("fit", "odd.csv", *FIT, "--drop", "a,b", "--static", "größe €", "--json")
+    names = {row["feature"] for row in ran.json["features"]}
+    assert names >= (set(ODD) - {"a,b"}) | {"a=b", "colour==1+1,blue"}
+    assert "a,b" not in names
+    run("predict", "m.drift", "odd.csv", "-o", "p.csv")
+    assert len(pd.read_csv("p.csv")) == len(rows)
+    plain = run("fit", "odd.csv", *FIT).out
+    assert "two lines" in plain  # one row a line
+
+
+def test_columns_that_are_always_in_or_static(run, table):
+    found = run(
+        "fit", table, *FIT, "--always-in", "noise", "--static", "size,colour", "--json"
+    ).json
+    kinds = {row["feature"]: row["kind"] for row in found["features"]}
+    assert kinds["noise"] != "zero"
+    assert kinds["size"] == "static"
+    said = run("fit", table, *FIT, "--static", "ssize", code=None).error()
+    assert "'ssize' (static) is no feature; did you mean 'size'?" in said
+
+
+def test_numbers_can_be_categories(run, rows):
+    rows.assign(code=rows.index % 3 + 1).to_csv("c.csv", index=False)
+    found = run("fit", "c.csv", *FIT, "--categorical", "code", "--json").json
+    names = {row["feature"] for row in found["features"]}
+    assert {"code=2", "code=3"} <= names
+    # 1.0 in a file with gaps elsewhere is the level 1.
+    rows.assign(code=(rows.index % 3 + 1).astype(float)).to_json(
+        "c.jsonl", orient="records", lines=True
+    )
+    assert "warning" not in run("predict", "m.drift", "c.jsonl").err
+
+
+def test_a_single_step_can_be_fitted_and_predicted(run, rows):
+    rows[rows["year"] == 2001].to_csv("one.csv", index=False)
+    ran = run("fit", "one.csv", *FIT)
+    assert "1 steps (2001)" in ran.out
+    run("predict", "m.drift", "one.csv", "--next", "-o", "p.csv")
+
+
+def test_every_prior_can_be_fitted(run, table):
+    for prior in ("exact", "variational", "fixed"):
+        found = run("fit", table, *FIT, "--prior", prior, "--json").json
+        assert found["prior"] == prior
+    said = run("predict", "m.drift", table, "--interval", "0.9", code=None).error()
+    assert "has no intervals" in said
+
+
+def test_json_has_no_nan(run, table):
+    text = run("fit", table, *FIT, "--prior", "exact", "--json").out
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    json.loads(text, parse_constant=refuse)

@@ -1,0 +1,150 @@
+"""The command as a process: what help imports, pipes, signals and rights."""
+
+# ruff: noqa: S603 (what is run is this package)
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "driftglm"]
+HEAVY = {"numpy", "sklearn", "numba", "pandas", "scipy", "matplotlib"}
+PAGES = [
+    (),
+    ("demo",),
+    ("fit",),
+    ("predict",),
+    ("compare",),
+    ("report",),
+    ("shard",),
+    ("bench",),
+    ("text",),
+    ("text", "fit"),
+    ("text", "top-words"),
+    ("reproduce",),
+]
+
+
+def test_help_of_every_command_is_cheap(record_property):
+    """All pages in one process, which then must not hold any of the heavy libraries."""
+    lines = [
+        "import sys",
+        "from driftglm.cli.main import app",
+        f"for words in {PAGES!r}:",
+        "    assert app([*words, '--help'], standalone_mode=False) == 0, words",
+        f"heavy = {HEAVY!r} & set(sys.modules)",
+        "sys.exit(f'help imports {heavy}' if heavy else 0)",
+    ]
+    began = time.perf_counter()
+    ran = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False
+    )
+    record_property("seconds", time.perf_counter() - began)
+    assert ran.returncode == 0, ran.stderr
+    for words in PAGES:
+        assert f"Usage: driftglm {' '.join([*words, ''])}" in ran.stdout
+    assert "\x1b" not in ran.stdout
+    assert "╭" not in ran.stdout
+
+
+def test_help_itself_takes_moments():
+    began = time.perf_counter()
+    ran = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
+    seconds = time.perf_counter() - began
+    print(f"driftglm --help took {seconds:.2f} s")  # noqa: T201
+    assert "compare" in ran.stdout
+    assert seconds < 20  # a bound for a busy machine; a fraction of a second on an idle one
+
+
+def test_version_and_the_installed_script():
+    ran = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("driftglm 0.")
+    script = Path(sys.executable).parent / "driftglm"
+    if not script.exists():
+        pytest.skip("the package is not installed with its script")
+    again = subprocess.run([str(script), "--version"], capture_output=True, text=True, check=True)
+    assert again.stdout == ran.stdout
+
+
+def test_completion_is_offered():
+    environment = os.environ | {"_DRIFTGLM_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
+    environment |= {"COMP_WORDS": "driftglm com"}
+    script = "from driftglm.cli.main import run; run()"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
+    )
+    assert ran.stdout.split() == ["compare"]
+
+
+def test_a_reader_that_leaves_is_no_error(table, fitted):
+    rows = 3000
+    text = table.read_text().splitlines()
+    table.write_text("\n".join(text[:1] + text[1:] * (rows // len(text) + 1)))
+    with subprocess.Popen(
+        [*COMMAND, "predict", str(fitted), str(table), "--interval", "0.9"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    ) as process:
+        assert process.stdout.readline().startswith(b"prediction")
+        process.stdout.close()
+        error = process.stderr.read()
+        assert process.wait(timeout=60) == 0, error
+    assert error == b""
+
+
+def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
+    with subprocess.Popen(
+        [*COMMAND, "demo", "--jobs", "1", "--out", str(tmp_path / "d")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr.readline().startswith("Log realised volatility")
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert error.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in error
+    assert not (tmp_path / "d" / "report.html").exists()
+
+
+AS_NOBODY = """
+import os, sys
+import driftglm.cli.fit, driftglm.tables.writing
+from driftglm.cli.main import run
+if os.geteuid() == 0:  # what is imported so far may be out of reach for anyone else
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+run()
+"""
+
+
+def test_a_folder_that_may_not_be_written_is_refused_before_the_fit(rows):
+    place = Path(tempfile.mkdtemp())  # pytest's own folders are closed to other users
+    try:
+        place.chmod(0o755)
+        (place / "closed").mkdir(mode=0o555)
+        rows.to_csv(place / "sales.csv", index=False)
+        words = ("fit", "sales.csv", "--target", "price", "--time", "year", "-o", "closed/m.drift")
+        ran = subprocess.run(
+            [sys.executable, "-c", AS_NOBODY, *words],
+            capture_output=True,
+            text=True,
+            cwd=place,
+            check=False,
+        )
+        assert ran.returncode == 2, ran.stderr
+        assert (
+            ran.stderr == "error: the folder closed cannot be written to; choose another place.\n"
+        )
+    finally:
+        shutil.rmtree(place)
