@@ -9,30 +9,16 @@ are not part of the project; they are looked for in the folder named by DRIFTGLM
 """
 
 import argparse
-import os
 import platform
 import sys
 import time as clock
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import scipy.sparse as sp
 import sklearn
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from real_sets import WINDOWS, load_set
 
 import driftglm
-from driftglm import DriftRegressor
-from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
-from driftglm.evaluation import RollingOrigin, compare
-
-ROOT = Path(__file__).resolve().parents[1]
-SPLITTER = RollingOrigin(dev=2019, test=[2020, 2021, 2022, 2023])
-PAST = [-1]
-"""The past volatility is the last column, and always in."""
 
 INTRODUCTION = """# Annual reports and volatility
 
@@ -54,62 +40,10 @@ TESTS = """Wilcoxon signed-rank tests against the learned prior on the
 squared errors of single reports (a positive difference: worse than learned), Holm-corrected:"""
 
 
-class TrainingWords(TransformerMixin, BaseEstimator):
-    """Keeps words by their rank in the training documents, binary; the last column stays as is."""
-
-    def __init__(self, first=101, last=10_100):
-        self.first = first
-        self.last = last
-
-    def fit(self, X, y=None):
-        """Rank the words by how often they occur in these rows."""
-        del y
-        counts = np.asarray(X[:, :-1].sum(axis=0)).ravel()
-        self.words_ = np.argsort(-counts, kind="stable")[self.first - 1 : self.last]
-        return self
-
-    def transform(self, X):
-        """The chosen words as zeros and ones, and the last column."""
-        words = (X[:, self.words_] > 0).astype(np.float64)
-        return sp.hstack([words, X[:, [-1]]]).tocsr()
-
-
-def find_data():
-    """The folder of the data, or None."""
-    given = os.environ.get("DRIFTGLM_DATA")
-    folder = Path(given) if given else ROOT.parent / "shared" / "data"
-    return folder / "mda10k_vol" if (folder / "mda10k_vol" / "counts.npz").exists() else None
-
-
-def load(folder):
-    """Counts with the past volatility as last column, later volatility, filing year."""
-    reports = pd.read_csv(folder / "docs.csv.gz")
-    counts = sp.load_npz(folder / "counts.npz").astype(np.float64)
-    past = sp.csr_matrix(reports["logvol_m12"].to_numpy()[:, None])
-    X = sp.csr_array(sp.hstack([counts, past]))
-    return X, reports["logvol_p12"].to_numpy(), reports["year"].to_numpy()
-
-
-def last_column(X):
-    """The past volatility alone."""
-    return X[:, [-1]].toarray()
-
-
-def contestants():
+def contestants(reports):
     """Five baselines, three priors, and the past volatility alone for comparison."""
-    finals = {
-        "ridge-one": RidgeOne(always_in=PAST),
-        "ridge-all": RidgeAll(always_in=PAST),
-        "ridge-ts": RidgeTS(always_in=PAST),
-        "lasso-one": LassoOne(always_in=PAST),
-        "lasso-all": LassoAll(always_in=PAST),
-        "exact": DriftRegressor(prior="exact", always_in=PAST),
-        "variational": DriftRegressor(prior="variational", always_in=PAST),
-        "learned": DriftRegressor(always_in=PAST),
-    }
-    models = {name: make_pipeline(TrainingWords(), final) for name, final in finals.items()}
-    past = make_pipeline(FunctionTransformer(last_column), LinearRegression())
-    return {"past only": past} | models
+    models = {name: model for name, model in reports.models.items() if name not in WINDOWS}
+    return reports.reference | models
 
 
 def report(result, tune, seconds):
@@ -135,11 +69,12 @@ def report(result, tune, seconds):
 
 
 def shown(sets):
-    """The parameters of every test year, once if they are all the same."""
-    texts = [
-        ", ".join(f"{key.split('__')[1]} {value:.4g}" for key, value in params.items())
-        for params in sets
-    ]
+    """The parameters of every test step, once if they are all the same."""
+    texts = []
+    for params in sets:
+        # Strength first: a cache gives them back in the order of their names.
+        pairs = sorted(params.items(), reverse=True)
+        texts.append(", ".join(f"{key.split('__')[-1]} {value:.4g}" for key, value in pairs))
     return " / ".join(dict.fromkeys(texts))
 
 
@@ -157,23 +92,15 @@ def main():
     parser.add_argument("--cache", default=None)
     parser.add_argument("--write", type=Path, default=None)
     arguments = parser.parse_args()
-    folder = find_data()
-    if folder is None:
+    reports = load_set("mda10k_vol")
+    if reports is None:
         print("mda10k_vol was not found; set DRIFTGLM_DATA to the folder that holds it.")
         return
-    X, y, year = load(folder)
     sections = [INTRODUCTION.rstrip()]
     for tune in ("dev", "origin"):
         began = clock.perf_counter()
-        result = compare(
-            contestants(),
-            X,
-            y,
-            year,
-            SPLITTER,
-            tune=tune,
-            n_jobs=arguments.jobs,
-            cache_dir=arguments.cache,
+        result = reports.contest(
+            contestants(reports), tune=tune, n_jobs=arguments.jobs, cache_dir=arguments.cache
         )
         sections.append(report(result, tune, clock.perf_counter() - began))
         print(sections[-1], flush=True)

@@ -1,36 +1,68 @@
-"""Real data with drift, rolling origin: electricity prices (log loss) and bike rentals (deviance).
+"""Four real data sets with drift, rolling origin: three priors against nine tuned baselines.
 
-    python benchmarks/real.py [--sets elec2 bike_hour] [--tune dev] [--jobs 2] [--cache DIR]
-                              [--write docs/results/real.md]
+    python benchmarks/real.py [--sets elec2 bike_hour] [--tune dev origin] [--jobs 2] [--cache DIR]
+                              [--write docs/results/real.md] [--quick]
 
 The learned, exact and variational priors against ridge and lasso on the last step, on the last 3
-and 6 steps and on all steps, and ridge over time, every strength tuned on the development step. The
-data are not part of the project; they are looked for in the folder named by DRIFTGLM_DATA, or in
-../shared/data beside the project, and sets that are absent are skipped.
+and 6 steps and on all steps, and ridge over time, every strength tuned on the development step and
+at every origin. A run that was killed goes on where it was if it has the same --cache. The data are
+not part of the project, see `real_sets`; sets that are absent are skipped.
 """
 
 import argparse
-import os
 import sys
+import tempfile
 import time as clock
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
+from mda10k import markdown, shown
+from real_sets import SETS, load_set
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
-from driftglm import DriftClassifier, DriftPoissonRegressor
-from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
-from driftglm.evaluation import RollingOrigin, compare
+from driftglm.evaluation.cache import Cache
+from driftglm.evaluation.contestants import split_pipeline
+from driftglm.evaluation.fingerprint import data_digest, digest, library_fingerprint
+from driftglm.plots.style import GREY, LIGHT, PAGE, SMALL, TEXT, line_style, new_figure, tidy
 
-ROOT = Path(__file__).resolve().parents[1]
+LEVEL = 0.9
+MOST = 1.6
+"""Losses beyond this multiple of the best are drawn at the edge, with their value."""
+TUNINGS = {
+    "dev": "once, on the development step",
+    "origin": "anew at every origin, on the step before",
+}
 
 INTRODUCTION = """# Real data with drift
 
     python benchmarks/real.py --write docs/results/real.md
 
 Every step is predicted by models fitted to all earlier steps (or to the last 1, 3 or 6 of them).
-Baselines have their strength tuned on the development step, columns divided by their standard
-deviation; the drift models have nothing to tune.
+Baselines have their strength tuned on the development step (*dev*) or anew at every origin on the
+step before (*origin*); in elec2 and bike_hour their columns are divided by their standard
+deviation. The drift models have nothing to tune, so that both columns show the same fits.
+"""
+
+RATIOS = """## Loss relative to the best contestant
+
+Mean loss over all test rows, divided by that of the best model of the column. The likelihood of
+text is mostly that of words nobody could tell: a percent there is much.
+"""
+
+RANKS = """## Mean rank
+
+Rank by loss in every test step, 1 is best, averaged over the steps of a set, then over sets.
+"""
+
+COVERAGE = """## Intervals
+
+Share of test rows inside the 90 % prediction intervals of the learned prior:
 """
 
 LEARNED = """## What was learned
@@ -44,113 +76,284 @@ LEARNED = """## What was learned
   alone is a strong baseline; the learned prior is level with it in loss, and knows how sure it is.
 - The paper's priors, modes without a dispersion, are good in most months and far off in a few: a
   dummy seen in a single step can take any coefficient.
+- mda10k_vol and beige_fomc have pages of their own: [annual reports](mda10k.md) and
+  [text](beige-fomc.md).
 """
 
 
-def folder(name):
-    """Where a data set lies, or None."""
-    given = os.environ.get("DRIFTGLM_DATA")
-    path = (Path(given) if given else ROOT.parent / "shared" / "data") / name
-    return path if path.exists() else None
+@dataclass(frozen=True)
+class Found:
+    """What was measured on one set: comparisons by tuning, coverage by step, references."""
+
+    real_set: Any
+    comparisons: dict[str, Any]
+    coverage: pd.DataFrame | None
+    reference: Any
 
 
-def with_dummies(table, numbers, kinds):
-    """Numeric columns and a dummy for every value of the others, constant columns left out."""
-    parts = [table[numbers].astype(float)]
-    parts += [pd.get_dummies(table[kind], prefix=kind, dtype=float) for kind in kinds]
-    return pd.concat(parts, axis=1)
+# ------------------------------------------------------------------------ measuring
 
 
-def elec2(path):
-    """Whether the price of electricity goes up: 45,312 half hours, 30 days a step."""
-    table = pd.read_csv(path / "elec2.csv.gz")
-    numbers = ["nswprice", "nswdemand", "vicprice", "vicdemand", "transfer"]
-    X = with_dummies(table, numbers, ["half_hour", "dow"])
-    splitter = RollingOrigin(dev=13, test=list(range(14, 31)))
-    return X, table["up"].to_numpy().astype(int), table["timestep"].to_numpy(), splitter
+def interval(model, real_set, fold, cache):
+    """(n, 2) prediction intervals of a fold's test rows by a fit to its training rows."""
+    key = cache.key("interval", LEVEL, model, fold.train, fold.test)
+    piece = cache.read(key)
+    if piece is None:
+        select, final, _ = split_pipeline(clone(model))
+        X, X_new = real_set.X[fold.train], real_set.X[fold.test]
+        if select is not None:
+            X, X_new = select.fit_transform(X), select.transform(X_new)
+        with threadpool_limits(limits=1):
+            final.fit(X, real_set.y[fold.train], time=real_set.time[fold.train])
+            ends = final.predict_interval(X_new, level=LEVEL)
+        piece = {}, {"interval": ends}
+        cache.write(key, piece)
+    return piece[1]["interval"]
 
 
-def bike_hour(path):
-    """Bikes rented in an hour: 17,379 hours, a month a step."""
-    table = pd.read_csv(path / "bike_hour.csv.gz")
-    kinds = ["hr", "weekday", "workingday", "weathersit", "holiday"]
-    X = with_dummies(table, ["temp", "hum", "windspeed"], kinds)
-    splitter = RollingOrigin(dev=7, test=list(range(8, 24)))
-    return X, table["cnt"].to_numpy().astype(float), table["timestep"].to_numpy(), splitter
+def coverage(real_set, folder, jobs):
+    """Share of rows inside the learned prior's intervals and their mean width, a row a step."""
+    parts = [data_digest(part) for part in (real_set.X, real_set.y, real_set.time)]
+    cache = Cache.open(folder, digest("real", library_fingerprint(), *parts))
+    folds = real_set.splitter.folds(real_set.time, real_set.time.size)
+    model = real_set.models["learned"]
+    ends = Parallel(n_jobs=jobs)(delayed(interval)(model, real_set, f, cache) for f in folds)
+    steps = np.concatenate([np.repeat(fold.step, fold.test.size) for fold in folds])
+    y, (low, high) = real_set.y[np.concatenate([f.test for f in folds])], np.concatenate(ends).T
+    rows = pd.DataFrame({"covered": (low <= y) & (y <= high), "width": high - low})
+    by_step = rows.groupby(steps).mean()
+    by_step.loc["overall"] = rows.mean()
+    return by_step.rename_axis("step")
 
 
-SETS = {
-    "elec2": (elec2, "binomial", DriftClassifier),
-    "bike_hour": (bike_hour, "poisson", DriftPoissonRegressor),
-}
+def measure(name, real_set, arguments, folder):
+    """All that is asked about one set."""
+    options = {"n_jobs": arguments.jobs, "cache_dir": folder}
+    comparisons = {}
+    for tune in arguments.tune:
+        began = clock.perf_counter()
+        comparisons[tune] = real_set.contest(real_set.models, tune=tune, **options)
+        said(f"{name}, tune={tune}: {(clock.perf_counter() - began) / 60:.1f} minutes")
+        for model, lines in comparisons[tune].warnings.items():
+            for line in np.unique(lines):
+                said(f"{name}, {model}: {line}")
+    covered = coverage(real_set, folder, arguments.jobs) if real_set.intervals else None
+    others = real_set.contest(real_set.reference, **options) if real_set.reference else None
+    return Found(real_set, comparisons, covered, others)
 
 
-def contestants(family, estimator):
-    """Nine baselines and three priors."""
-    same = {"family": family, "standardize": True}
-    return {
-        "ridge-one": RidgeOne(**same),
-        "ridge-3": RidgeAll(window=3, **same),
-        "ridge-6": RidgeAll(window=6, **same),
-        "ridge-all": RidgeAll(**same),
-        "ridge-ts": RidgeTS(**same),
-        "lasso-one": LassoOne(**same),
-        "lasso-3": LassoAll(window=3, **same),
-        "lasso-6": LassoAll(window=6, **same),
-        "lasso-all": LassoAll(**same),
-        "exact": estimator(prior="exact"),
-        "variational": estimator(prior="variational"),
-        "learned": estimator(),
-    }
+def said(line):
+    """Progress and warnings go to stderr, the page to stdout."""
+    print(line, file=sys.stderr, flush=True)
 
 
-def section(name, result, seconds):
+# --------------------------------------------------------------------------- tables
+
+
+def over_sets(found, value):
+    """A row a model, a column a set and tuning; `value` makes a Series of a comparison."""
+    return pd.DataFrame(
+        {
+            (name, tune): value(comparison)
+            for name, one in found.items()
+            for tune, comparison in one.comparisons.items()
+        }
+    )
+
+
+def overall(comparison):
+    """Mean loss over all test rows by model."""
+    return comparison.table("frame").loc["overall"]
+
+
+def relative(comparison):
+    """Overall loss as a multiple of the best contestant's."""
+    losses = overall(comparison)
+    return losses / losses.min()
+
+
+def mean_rank(comparison):
+    """Rank averaged over test steps."""
+    return comparison.ranks().loc["mean"]
+
+
+def with_best(frame, form):
+    """Numbers as text, the best of every column in bold."""
+    text = frame.map(form.format)
+    return text.where(text != text.apply(lambda column: min(column, key=float)), "**" + text + "**")
+
+
+def summary(found):
+    """The tables over all sets: relative losses and mean ranks, models by mean rank."""
+    ranks, ratios = over_sets(found, mean_rank), over_sets(found, relative)
+    for tune in dict.fromkeys(tune for _, tune in ranks.columns):
+        of_tune = [column for column in ranks.columns if column[1] == tune]
+        ranks["all sets", tune] = ranks[of_tune].mean(axis=1)
+        ratios["worst", tune] = ratios[of_tune].max(axis=1)
+    order = ranks["all sets"].mean(axis=1).sort_values(kind="stable").index
+    parts = []
+    for title, frame, form in ((RATIOS, ratios, "{:.3f}"), (RANKS, ranks, "{:.2f}")):
+        table = with_best(frame.loc[order], form)
+        table.columns = [f"{name}, {tune}" for name, tune in table.columns]
+        parts += [title.rstrip(), markdown(table.rename_axis("model"))]
+    return "\n\n".join(parts)
+
+
+def covered_table(found):
+    """Coverage and width by set."""
+    lines = [
+        "| set | covered | least and most in a step | mean width |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, one in found.items():
+        if one.coverage is not None:
+            steps, whole = one.coverage["covered"].iloc[:-1], one.coverage.loc["overall"]
+            spread = f"{steps.min():.3f} - {steps.max():.3f}"
+            lines.append(f"| {name} | {whole.covered:.3f} | {spread} | {whole.width:.3g} |")
+    return "\n\n".join([COVERAGE.rstrip(), "\n".join(lines)]) if len(lines) > 2 else ""
+
+
+def details(name, one):
     """One data set's part of the page."""
-    means = result.predictions.groupby(["model", "step"], sort=False)["loss"].mean()
-    means = means.groupby("model", sort=False).mean().sort_values()
-    ranks = result.ranks().loc["mean"]
-    lines = ["| model | mean loss over steps | mean rank |", "| --- | ---: | ---: |"]
-    lines += [f"| {model} | {loss:.4f} | {ranks[model]:.1f} |" for model, loss in means.items()]
-    doc = SETS[name][0].__doc__
-    parts = [f"## {name}", doc, "\n".join(lines), result.table("markdown")]
-    return "\n\n".join([*parts, f"{seconds / 60:.1f} minutes."])
+    parts = [f"## {name}", one.real_set.about]
+    if one.reference is not None:
+        losses = overall(one.reference)
+        parts += [
+            f"For comparison, {model}: {loss:.{one.real_set.digits}f} overall."
+            for model, loss in losses.items()
+        ]
+    if one.coverage is not None:
+        covered = (f"{step} {row.covered:.3f}" for step, row in one.coverage.iterrows())
+        parts.append(f"90 % intervals of the learned prior cover: {', '.join(covered)}.")
+    for tune, comparison in one.comparisons.items():
+        parts.append(f"### {name}, parameters chosen {TUNINGS[tune]}")
+        parts += tuned_details(comparison, one.real_set.digits)
+    return "\n\n".join(parts)
+
+
+def tuned_details(comparison, digits):
+    """Losses by model, by step and within steps, and what was chosen."""
+    steps = comparison.table("frame").iloc[:-1]
+    table = pd.DataFrame(
+        {
+            "overall": overall(comparison).map(f"{{:.{digits}f}}".format),
+            "mean over steps": steps.mean().map(f"{{:.{digits}f}}".format),
+            "relative": relative(comparison).map("{:.3f}".format),
+            "mean rank": mean_rank(comparison).map("{:.1f}".format),
+            "seconds": pd.Series(comparison.seconds).map("{:.0f}".format),
+        }
+    ).loc[overall(comparison).sort_values(kind="stable").index]
+    parts = [markdown(table.rename_axis(f"model, {comparison.label}"))]
+    parts.append(comparison.table("markdown", digits=digits))
+    if comparison.metric == "mse":
+        parts.append(comparison.table("markdown", metric="within", digits=digits))
+    chosen = [f"{name} {shown(sets)}" for name, sets in comparison.params.items() if sets[0]]
+    return [*parts, f"Chosen: {'; '.join(chosen)}."]
+
+
+def page(found, plot, note):
+    """The whole page."""
+    parts = [INTRODUCTION.rstrip(), summary(found), covered_table(found)]
+    if plot:
+        parts.append(f"![Loss relative to the best, by model and set]({plot})")
+    parts += [details(name, one) for name, one in found.items()]
+    return "\n\n".join(part for part in [*parts, LEARNED.rstrip(), note] if part) + "\n"
+
+
+# ----------------------------------------------------------------------------- plot
+
+
+def draw(ratios, path):
+    """A panel a set, a row a model, a mark a way of tuning; columns are (set, tuning)."""
+    sets = list(dict.fromkeys(name for name, _ in ratios.columns))
+    tunings = list(dict.fromkeys(tune for _, tune in ratios.columns))
+    order = ratios.rank().mean(axis=1).sort_values(ascending=False, kind="stable").index
+    figure = new_figure(PAGE, 0.9 + 0.19 * len(order))
+    grid = figure.subplots(1, len(sets), sharey=True, squeeze=False)[0]
+    for name, axes in zip(sets, grid, strict=True):
+        values = ratios.loc[order, name].to_numpy()
+        for k, tune in enumerate(tunings):
+            at = np.arange(len(order)) + 0.2 * (k - 0.5 * (len(tunings) - 1))
+            look = line_style(k) | {"linestyle": "", "markersize": 3.5, "clip_on": False}
+            axes.plot(np.minimum(values[:, k], MOST), at, label=f"tuned: {tune}", **look)
+        _beyond(axes, values)
+        axes.axvline(1.0, color=GREY, linewidth=0.7, zorder=0)
+        axes.set_title(name, fontsize=TEXT, loc="left", pad=3)
+        axes.locator_params(axis="x", nbins=4)
+        axes.grid(axis="y", color=LIGHT, linewidth=0.4)
+        tidy(axes)
+    for label in grid[0].set_yticks(np.arange(len(order)), list(order)):
+        label.label1.set_fontweight("bold" if label.label1.get_text() == "learned" else "normal")
+    figure.supxlabel("loss relative to the best contestant", fontsize=TEXT)
+    handles, labels = grid[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside upper right", ncols=2, fontsize=SMALL, frameon=False
+    )
+    with mpl.rc_context({"svg.hashsalt": "real"}):  # the same drawing every time
+        figure.savefig(path, metadata={"Date": None})
+
+
+def _beyond(axes, values):
+    """Values past the edge in words, once a row."""
+    for place, row in enumerate(values):
+        far = dict.fromkeys(f"{value:.1f}" for value in row if value > MOST)
+        if far:
+            axes.annotate(
+                f"{', '.join(far)} \N{RIGHTWARDS ARROW}",
+                (MOST, place),
+                (-5, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=SMALL - 1,
+            )
+
+
+# ------------------------------------------------------------------------------ run
+
+
+def run(arguments, folder):
+    """Every set asked for that is here."""
+    found = {}
+    for name in arguments.sets:
+        real_set = load_set(name, quick=arguments.quick)
+        if real_set is None:
+            said(f"{name} was not found; set DRIFTGLM_DATA to the folder that holds it.")
+            continue
+        found[name] = measure(name, real_set, arguments, folder)
+    return found
 
 
 def main():
     """Compare on every data set found and print the page."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--tune", choices=("dev", "origin"), default="dev")
+    parser.add_argument("--tune", nargs="+", choices=TUNINGS, default=list(TUNINGS))
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--cache", default=None)
-    parser.add_argument("--write", type=Path, default=None)
+    parser.add_argument("--cache", help="folder of finished fits, to go on from")
+    parser.add_argument("--write", type=Path, help="the page; its plot is put beside it")
+    parser.add_argument("--quick", action="store_true", help="few rows, words and test steps")
     arguments = parser.parse_args()
-    sections = [INTRODUCTION.rstrip()]
-    for name in arguments.sets:
-        load, family, estimator = SETS[name]
-        path = folder(name)
-        if path is None:
-            print(f"{name} was not found; set DRIFTGLM_DATA to the folder that holds it.")
-            continue
-        X, y, time, splitter = load(path)
-        began = clock.perf_counter()
-        result = compare(
-            contestants(family, estimator),
-            X.to_numpy(),
-            y,
-            time,
-            splitter,
-            tune=arguments.tune,
-            n_jobs=arguments.jobs,
-            cache_dir=arguments.cache,
-        )
-        sections.append(section(name, result, clock.perf_counter() - began))
-        print(sections[-1], flush=True)
-        for model, said in result.warnings.items():
-            for line in np.unique(said):
-                print(f"{name}, {model}: {line}", file=sys.stderr)
-    if arguments.write and len(sections) > 1:
-        arguments.write.write_text("\n\n".join([*sections, LEARNED.rstrip()]) + "\n")
+    if arguments.write:  # better to fail now than in an hour
+        arguments.write.parent.mkdir(parents=True, exist_ok=True)
+    began = clock.perf_counter()
+    resumed = bool(arguments.cache) and any(Path(arguments.cache).glob("*.zip"))
+    with tempfile.TemporaryDirectory() as scratch:
+        # Both ways of tuning share fits, so there is always a folder for them.
+        found = run(arguments, arguments.cache or scratch)
+    if not found:
+        return
+    minutes = (clock.perf_counter() - began) / 60
+    note = (
+        f"Seconds are of all test fits, without tuning. The page took {minutes:.1f} minutes with "
+    )
+    note += f"{arguments.jobs} processes{', going on from finished fits' if resumed else ''}."
+    plot = arguments.write.with_suffix(".svg") if arguments.write else None
+    text = page(found, plot.name if plot else "", note)
+    print(text)
+    if arguments.write:
+        arguments.write.write_text(text)
+        draw(over_sets(found, relative), plot)
 
 
 if __name__ == "__main__":

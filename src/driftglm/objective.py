@@ -6,17 +6,19 @@ It is a SUM over rows; nothing is divided by their number anywhere else. Paths e
 floored density (S + floor), because the density itself is infinite at zero and would reward
 deleting features without limit. Levels (the intercept and features that are always in) have a
 Gaussian posterior of their own: their part is the expectation of the likelihood minus the
-divergence from their prior.
+divergence from their prior. So has the background (see `Background`), in fits that have one.
 """
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
+from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.design import ColumnDesign
 from driftglm.families import Family
@@ -28,6 +30,38 @@ FLOOR = 1e-12
 
 ZERO = 1e-10
 """A path is set to exactly zero when S * max_t sum_n x_nt^2 falls below ZERO * var(y)."""
+
+
+@kernel
+def weighted_gram(columns: FloatArray, weights: FloatArray) -> FloatArray:
+    """(R, R) sum over rows of weight * z z'; no BLAS, whose sums depend on its threads."""
+    n_rows, count = columns.shape
+    out = np.zeros((count, count))
+    for n in range(n_rows):
+        for r in range(count):
+            scaled = weights[n] * columns[n, r]
+            for q in range(r + 1):
+                out[r, q] += scaled * columns[n, q]
+    for r in range(count):
+        for q in range(r):
+            out[q, r] = out[r, q]
+    return out
+
+
+@kernel
+def row_variances(columns: FloatArray, covariance: FloatArray) -> FloatArray:
+    """(n,) z' covariance z for every row z."""
+    n_rows, count = columns.shape
+    out = np.zeros(n_rows)
+    for n in range(n_rows):
+        total = 0.0
+        for r in range(count):
+            inner = 0.0
+            for q in range(count):
+                inner += covariance[r, q] * columns[n, q]
+            total += columns[n, r] * inner
+        out[n] = max(total, 0.0)
+    return out
 
 
 @dataclass(frozen=True)
@@ -92,6 +126,48 @@ class Levels:
         return int(self.columns.shape[0])
 
 
+@dataclass(frozen=True)
+class Background:
+    """Directions in which all columns together say a little: constant, and never quite zero.
+
+    eta has the term sum_r z_r gamma_r, the gamma_r independent normal with one variance, which is
+    chosen by its evidence. Paths pick single columns; what is spread over hundreds of them, none
+    of which could be told from zero, is in their leading directions.
+
+    Parameters
+    ----------
+    scores
+        (n_rows, R), rows in the design's order.
+    basis
+        (n_features, R): the coefficients that gamma = 1 gives every column.
+    """
+
+    scores: FloatArray
+    basis: FloatArray
+
+
+@dataclass
+class BackgroundState:
+    """Posterior of the background: a normal law with its full covariance.
+
+    `h` (R, R) and `b` (R,) are curvature and linear term of the likelihood that gave it, `variance`
+    is that of the prior, 0 where the background is off.
+    """
+
+    mean: FloatArray
+    covariance: FloatArray
+    h: FloatArray
+    b: FloatArray
+    variance: float = 0.0
+    divergence: float = 0.0
+
+    @classmethod
+    def off(cls, count: int) -> BackgroundState:
+        """Where every fit starts."""
+        square = np.zeros((count, count))
+        return cls(np.zeros(count), square, square.copy(), np.zeros(count))
+
+
 @dataclass
 class State:
     """What a solver changes: paths, levels with their posterior, noise, and eta to match.
@@ -114,6 +190,7 @@ class State:
     noise: float
     eta: FloatArray
     eta_variance: FloatArray
+    background: BackgroundState
     log_likelihood: float | None = field(default=None, kw_only=True)
 
     def copy(self) -> Self:
@@ -144,6 +221,14 @@ class Problem:
     offset: FloatArray
     static: BoolArray
     reference: float
+    background: Background | None = field(default=None, kw_only=True)
+
+    @property
+    def scores(self) -> FloatArray:
+        """(n_rows, R) of the background; R = 0 without one."""
+        if self.background is None:
+            return np.zeros((self.design.n_rows, 0))
+        return self.background.scores
 
     @property
     def n_rows(self) -> float:
@@ -172,6 +257,7 @@ class Problem:
             noise=self.noise.start,
             eta=self.design.eta(beta) + self.offset,
             eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
+            background=BackgroundState.off(self.scores.shape[1]),
         )
 
     def tamed(self, beta: FloatArray) -> FloatArray:
@@ -210,8 +296,10 @@ class Problem:
         return self.family.curvature(self.y, state.eta, state.eta_variance, self.weights)
 
     def level_row_variance(self, state: State) -> FloatArray:
-        """What the levels' uncertainty adds to the variance of every row's eta."""
+        """What the uncertainty of levels and background adds to the variance of every row's eta."""
         out = np.zeros(self.design.n_rows)
+        if state.background.variance > 0:
+            out += row_variances(self.scores, state.background.covariance)
         for column, path in zip(self.levels.columns, state.level_variance, strict=True):
             if path.any():
                 out += column * column * self.design.spread(path)
@@ -235,7 +323,18 @@ class Problem:
         """
         if not self.family.quadratic:
             return 0.0
-        return float((self.level_squares(self.weights) * state.level_variance).sum())
+        levels = float((self.level_squares(self.weights) * state.level_variance).sum())
+        if state.background.variance == 0:
+            return levels
+        return levels + float(np.sum(self._gram * state.background.covariance))
+
+    @cached_property
+    def _gram(self) -> FloatArray:
+        return weighted_gram(self.scores, self.weights)
+
+    def background_gram(self, curvature: FloatArray) -> FloatArray:
+        """(R, R) sum of curvature * z z'; quadratic families have the weights as curvature."""
+        return self._gram if self.family.quadratic else weighted_gram(self.scores, curvature)
 
     def common_value(self, state: State) -> float:
         """Expected log-likelihood, divergence of the levels, log prior of the noise."""
@@ -247,6 +346,7 @@ class Problem:
             known
             - 0.5 * self.precision(state) * self.spread(state)
             - state.level_divergence.sum()
+            - state.background.divergence
             + self.noise.log_prior(state.noise)
         )
 

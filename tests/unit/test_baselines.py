@@ -371,7 +371,7 @@ def test_default_grids_are_wide_enough(rng):
             maker().fit(X, y, time=time)
 
 
-def test_a_chain_is_left_once_it_is_clearly_behind():
+def test_a_chain_is_left_once_it_is_clearly_behind_if_candidates_are_dear():
     seen = []
 
     def chain(errors):
@@ -379,7 +379,10 @@ def test_a_chain_is_left_once_it_is_clearly_behind():
             seen.append(k)
             yield {"k": k}, error
 
-    choice = choose([chain([3.0, 2.0, 1.0, 1.1, 1.2, 1.3, 0.1])])
+    errors = [3.0, 2.0, 1.0, 1.1, 1.2, 1.3, 0.1]
+    assert choose([chain(errors)]).params == {"k": 6}
+    seen.clear()
+    choice = choose([chain(errors)], leave=True)
     assert choice.params == {"k": 2}
     assert seen == [0, 1, 2, 3, 4, 5]
     assert not choice.at_edge

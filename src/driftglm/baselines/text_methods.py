@@ -103,10 +103,11 @@ class TextMethods:
     def _tune_text(self, penalty: TextPenalty, docs: Documents) -> dict[str, Any]:
         past, now = docs.held_out()
         contexts = penalty.contexts(past)
-        choice = choose(
+        losses = (
             ((params, -float(next_log_likelihood(result, now).sum())) for params, result in chain)
             for chain in penalty.chains(contexts, self.tunable_params())
         )
+        choice = choose(losses, leave=True)
         if choice.at_edge:
             warn_at_edge(type(self).__name__, choice.params)
         return choice.params

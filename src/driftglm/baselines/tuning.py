@@ -31,15 +31,18 @@ class Choice:
     at_edge: bool
 
 
-def choose(chains: Iterable[Iterable[tuple[dict[str, Any], float]]]) -> Choice:
-    """Least error over all chains; a chain is left once it is clearly behind its own best.
+def choose(
+    chains: Iterable[Iterable[tuple[dict[str, Any], float]]], *, leave: bool = False
+) -> Choice:
+    """Least error over all chains. Ties go to the earlier candidate, the stronger penalty.
 
-    Ties go to the earlier candidate, the stronger penalty.
+    With `leave`, a chain is left once it is clearly behind its own best. That is for fits that take
+    minutes: an error may rise before it falls, three and more candidates long.
     """
     best: Choice | None = None
     n_tried = 0
     for chain in chains:
-        params, errors, ended = _follow(chain)
+        params, errors, ended = _follow(chain, leave=leave)
         n_tried += len(errors)
         at = int(np.argmin(errors)) if errors else -1
         if at >= 0 and (best is None or errors[at] < best.error):
@@ -53,7 +56,7 @@ def choose(chains: Iterable[Iterable[tuple[dict[str, Any], float]]]) -> Choice:
 
 
 def _follow(
-    chain: Iterable[tuple[dict[str, Any], float]],
+    chain: Iterable[tuple[dict[str, Any], float]], *, leave: bool
 ) -> tuple[list[dict[str, Any]], list[float], bool]:
     """Candidates and errors up to where the chain was left, and whether it ran to its end."""
     params: list[dict[str, Any]] = []
@@ -64,7 +67,7 @@ def _follow(
         least = min(errors)
         behind = len(errors) - 1 - errors.index(least)
         clearly = errors[-1] > least + CLEARLY * abs(least)
-        if (behind >= N_BEHIND and clearly) or behind >= N_BEHIND_AT_MOST:
+        if leave and ((behind >= N_BEHIND and clearly) or behind >= N_BEHIND_AT_MOST):
             return params, errors, False
     return params, errors, True
 

@@ -163,6 +163,13 @@ class ColumnDesign:
         # What rounding leaves of a constant column is not information.
         squares[features] = np.where(square > ROUNDING * raw, square, 0.0)
 
+    def project(self, basis: FloatArray) -> FloatArray:
+        """(n_rows, R): every centred row times the columns of `basis` (n_features, R)."""
+        basis = np.ascontiguousarray(basis)
+        out = _project(self.values, self.rows, self.segments, basis, self.n_rows)
+        taken = np.einsum("it,ir->tr", self.center, basis)
+        return np.asarray(out - np.repeat(taken, np.diff(self.steps), axis=0))
+
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""
         raw = _gradient(self.values, self.rows, self.segments, score)
@@ -186,6 +193,25 @@ class ColumnDesign:
         unit = np.where(single > 0, single, deviation)
         return np.where(unit > 0, unit, 1.0)
 
+    def movement(self, weights: FloatArray) -> FloatArray:
+        """(n_features,) how much more columns differ from step to step than within steps.
+
+        The F statistic of an analysis of variance by step: about 1 for a column whose mean does not
+        move, infinite for one that is constant within every step.
+        """
+        counts, sums = self.by_step(weights), self.sums(weights)
+        seen = counts > 0
+        n_free = weights.sum() - seen.sum()
+        raw = dataclasses.replace(self, center=np.zeros_like(self.center)).squares(weights)
+        by_step = (sums[:, seen] ** 2 / counts[seen]).sum(axis=1)
+        between = by_step - sums.sum(axis=1) ** 2 / weights.sum()
+        within = raw.sum(axis=1) - by_step
+        rounding = ROUNDING * raw.sum(axis=1)
+        between, within = (np.where(part > rounding, part, 0.0) for part in (between, within))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = (between / (seen.sum() - 1)) / (within / n_free)
+        return np.where(between > 0, ratio, 0.0)
+
     def sums(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x per feature and step, x not centred."""
         return _gradient(self.values, self.rows, self.segments, curvature)
@@ -197,6 +223,20 @@ class ColumnDesign:
     def spread(self, path: FloatArray) -> FloatArray:
         """A path's value for every row: (n_rows,)."""
         return np.repeat(path, np.diff(self.steps))
+
+
+@kernel
+def _project(
+    values: FloatArray, rows: RowArray, segments: IntArray, basis: FloatArray, n_rows: int
+) -> FloatArray:
+    n_features, n_columns = basis.shape
+    out = np.zeros((n_rows, n_columns))
+    for i in range(n_features):
+        for k in range(segments[i, 0], segments[i, -1]):
+            x, n = values[k], rows[k]
+            for r in range(n_columns):
+                out[n, r] += x * basis[i, r]
+    return out
 
 
 @kernel

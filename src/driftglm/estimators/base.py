@@ -6,6 +6,7 @@ import dataclasses
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -30,7 +31,7 @@ from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
-from driftglm.objective import Noise, Objective
+from driftglm.objective import Background, Noise, Objective
 from driftglm.priors import Exact, Fixed, Learned, PathPrior, PathStats, Variational
 from driftglm.priors.adaptive import RATE_LIMIT, AdaptivePrior
 from driftglm.solvers import (
@@ -58,6 +59,37 @@ Extrapolate = Literal["auto", "forecast", "hold", "validate"]
 LEARNED_STARTS: tuple[Init, ...] = ("zero", "lasso-all", "ridge-all", "lasso-one")
 N_RATE_ROUNDS = 5
 N_VALIDATION_STEPS = 3
+LEVELS_MOVE, COLUMNS_MOVE = 0.01, 10.0
+"""Levels move if their variance is above this share of what there is to explain, columns if the F
+statistic of their means by step is above this for one of them."""
+
+
+RACE = 10
+"""Passes after which views of the levels are compared: two rounds."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A view of what the levels of the steps are.
+
+    `own` is the share of a step's own mean in what is taken off its columns (None: the mean of all
+    rows throughout), `flat_first` lets the columns speak before levels may move.
+    """
+
+    name: Literal["own", "left"]
+    own: FloatArray | None
+    flat_first: bool = False
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A fit of one view, and what it takes to go on with it."""
+
+    name: Literal["own", "left"]
+    bounds: list[Bound]
+    columns: list[Columns]
+    coupling: Coupling
+    result: SolverResult
 
 
 class DriftEstimator(Exports, Storable, BaseEstimator):
@@ -251,33 +283,82 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             name = self.prior.__name__
             raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
         prior = PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
-        responses = self._responses(rows)
-        if isinstance(prior, Learned) and rows.intercept:
-            own = np.mean([each.own_means() for each in responses], axis=0)
-            responses = [dataclasses.replace(each, own=own) for each in responses]
-        design, order = responses[0].design()
         self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
-        problems = [self._data(each, design, order) for each in responses]
-        coupling = self._coupling(problems)
-        columns = [_columns(each, design) for each in responses]
+        responses = self._responses(rows)
         if isinstance(prior, Learned):
-            unit = design.units(problems[0]["weights"])
-            bounds = [Bound(**data, prior=prior, unit=unit) for data in problems]
-            result = self._infer(bounds, responses, earlier, coupling)
-            self._fits: list[Fit] = [
-                PosteriorFit.of(bound, cast("Posterior", state), each)
-                for bound, state, each in zip(bounds, result.states, columns, strict=True)
-            ]
-        else:
-            objectives = [Objective(**data, prior=prior) for data in problems]
-            objectives, result = self._maximise(objectives, responses, coupling)
-            self._fits = [
-                ModeFit.of(objective, state, each)
-                for objective, state, each in zip(objectives, result.states, columns, strict=True)
-            ]
-            if isinstance(objectives[0].prior, AdaptivePrior):
-                self.rate_ = objectives[0].prior.tau
+            self._report(self._learn(prior, responses, earlier))
+            return
+        raw, order = responses[0].design()
+        design = responses[0].centered(raw, order)
+        problems = [self._data(each, design, order) for each in responses]
+        objectives = [Objective(**data, prior=prior) for data in problems]
+        objectives, result = self._maximise(objectives, responses, self._coupling(problems))
+        self._fits: list[Fit] = [
+            ModeFit.of(objective, state, _columns(each, design))
+            for objective, state, each in zip(objectives, result.states, responses, strict=True)
+        ]
+        if isinstance(objectives[0].prior, AdaptivePrior):
+            self.rate_ = objectives[0].prior.tau
         self._report(result)
+
+    def _learn(self, prior: Learned, responses: list[Rows], earlier: Sequence[Fit]) -> SolverResult:
+        """Fit the learned prior; of several views of the levels the one of highest ELBO.
+
+        A few rounds tell which; the others are not followed to their end.
+        """
+        raw, order = responses[0].design()
+        views = self._views(responses, raw, order, again=bool(earlier))
+        most = self.max_iter if len(views) == 1 else min(self.max_iter, RACE)
+        attempts: list[_Attempt] = []
+        basis: FloatArray | None = None
+        for view in views:
+            rows = [dataclasses.replace(each, own=view.own) for each in responses]
+            design = rows[0].centered(raw, order)
+            problems = [self._data(each, design, order) for each in rows]
+            unit = design.units(problems[0]["weights"])
+            if basis is None:
+                basis = rows[0].directions(design, unit, prior.n_directions)
+            background = Background(design.project(basis), basis) if basis.size else None
+            bounds = [
+                Bound(**data, prior=prior, unit=unit, background=background) for data in problems
+            ]
+            coupling = self._coupling(problems)
+            solver = CAVISolver(flat_first=view.flat_first)
+            result = self._infer(bounds, rows, earlier, coupling, solver, most)
+            columns = [_columns(each, design) for each in rows]
+            attempts.append(_Attempt(view.name, bounds, columns, coupling, result))
+        best = max(attempts, key=lambda each: float(each.result.history[-1]))
+        result, self._view = best.result, best.name
+        left = self.max_iter - result.n_iter
+        if result.reason is StopReason.MAX_ITER and left > 0:
+            again = (best.bounds, result.states, best.coupling)
+            result = result.then(self._run(CAVISolver(), *again, max_iter=left))
+        self._fits = [
+            PosteriorFit.of(bound, cast("Posterior", state), each)
+            for bound, state, each in zip(best.bounds, result.states, best.columns, strict=True)
+        ]
+        return result
+
+    def _views(
+        self, responses: list[Rows], raw: ColumnDesign, order: IntArray, *, again: bool
+    ) -> list[View]:
+        """What a level may be: its step's own, or what is left when the columns have spoken.
+
+        Where levels hardly move, or the means of the columns do not, the two are the same; a fit
+        that goes on keeps its view.
+        """
+        if not responses[0].intercept:
+            return [View("own", None)]
+        found = [each.own_means() for each in responses]
+        own = View("own", np.mean([share for share, _ in found], axis=0))
+        left = View("left", None, flat_first=True)
+        if again:
+            return [left if getattr(self, "_view", "own") == "left" else own]
+        moved = max(v / each.reference for (_, v), each in zip(found, responses, strict=True))
+        columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
+        if moved < LEVELS_MOVE or columns < COLUMNS_MOVE:
+            return [own]
+        return [own, left]
 
     def _data(self, rows: Rows, design: ColumnDesign, order: IntArray) -> dict[str, Any]:
         """What a Problem is made of."""
@@ -304,6 +385,8 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         responses: Sequence[Rows],
         earlier: Sequence[Fit],
         coupling: Coupling,
+        solver: CAVISolver,
+        max_iter: int,
     ) -> SolverResult:
         """The learned prior: the start of highest ELBO among `n_starts`, or the earlier fit."""
         if self.solver == "lbfgs":
@@ -320,7 +403,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 )
                 for bound, fit in zip(bounds, earlier, strict=True)
             ]
-            return self._run(CAVISolver(warm=True), bounds, start, coupling)
+            return self._run(CAVISolver(warm=True), bounds, start, coupling, max_iter=max_iter)
         first: Init = "zero" if self.init == "auto" else self.init
         kinds = list(dict.fromkeys([first, *LEARNED_STARTS]))[: self.n_starts]
         best: SolverResult | None = None
@@ -329,18 +412,26 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 bound.start_posterior(bound.tamed(start_paths(kind, rows.start_data(), n_steps)))
                 for bound, rows in zip(bounds, responses, strict=True)
             ]
-            result = self._run(CAVISolver(), bounds, start, coupling)
+            result = self._run(solver, bounds, start, coupling, max_iter=max_iter)
             if best is None or result.history[-1] > best.history[-1]:
                 best = result
         assert best is not None  # noqa: S101 (n_starts >= 1)
         return best
 
-    def _run(self, solver: Any, problems: Any, states: Any, coupling: Coupling) -> SolverResult:
+    def _run(
+        self,
+        solver: Any,
+        problems: Any,
+        states: Any,
+        coupling: Coupling,
+        *,
+        max_iter: int | None = None,
+    ) -> SolverResult:
         progress = _progress_line if self.verbose else None
         result: SolverResult = solver.solve(
             problems,
             states,
-            max_iter=self.max_iter,
+            max_iter=max_iter or self.max_iter,
             tol=self.tol,
             progress=progress,
             coupling=coupling,
@@ -530,6 +621,9 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 center, v = step.center, step.coef_variance
                 spread = squares @ v - 2 * (part @ (center * v)) + center**2 @ v
                 variance[rows, k] = np.maximum(np.asarray(spread).ravel(), 0) + step.level_variance
+                if step.joint.shape[1]:
+                    shared = np.asarray(part @ step.joint) - center @ step.joint
+                    variance[rows, k] += np.einsum("nr,nr->n", shared, shared)
         return mean, variance
 
     def _uncertain_eta(self, X: Any, time: Any) -> tuple[FloatArray, FloatArray]:

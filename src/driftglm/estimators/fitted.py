@@ -25,7 +25,8 @@ class Step:
     """Coefficients of one step: means and variances.
 
     The intercept's variance is that of the level at the columns' `center`, where it is
-    uncorrelated with the coefficients.
+    uncorrelated with the coefficients. `coef_variance` is that of the coefficients' own parts;
+    `joint` (p, R) is a root of the covariance of what they share, the background.
     """
 
     coef: FloatArray
@@ -33,6 +34,12 @@ class Step:
     coef_variance: FloatArray
     level_variance: float
     center: FloatArray
+    joint: FloatArray
+
+    @property
+    def total_variance(self) -> FloatArray:
+        """(p,) variance of every coefficient."""
+        return np.asarray(self.coef_variance + (self.joint**2).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,31 @@ class LevelFit:
 
 
 @dataclass(frozen=True)
+class BackgroundFit:
+    """What the background adds to the paths' coefficients: mean (n_paths,), root (n_paths, R)."""
+
+    mean: FloatArray
+    root: FloatArray
+
+    @classmethod
+    def of(cls, problem: Problem, state: State) -> BackgroundFit:
+        """Taken from where a solver ended; one that is off has no directions."""
+        part = state.background
+        n_paths = state.beta.shape[0]
+        if problem.background is None or part.variance == 0:
+            return cls(np.zeros(n_paths), np.zeros((n_paths, 0)))
+        basis = problem.background.basis
+        values, vectors = np.linalg.eigh(part.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        return cls(basis @ part.mean, basis @ root)
+
+    @property
+    def variance(self) -> FloatArray:
+        """(n_paths,) of the coefficients."""
+        return np.asarray((self.root**2).sum(axis=1))
+
+
+@dataclass(frozen=True)
 class Fit:
     """Common part of both kinds of fit; arrays only, no training data.
 
@@ -150,6 +182,7 @@ class Fit:
     levels: LevelFit
     importance: FloatArray
     beta: FloatArray
+    background: BackgroundFit
 
     @property
     def n_timesteps(self) -> int:
@@ -158,7 +191,7 @@ class Fit:
 
     def coef_path(self) -> FloatArray:
         """(T, p)."""
-        return self.columns.arrange(self.beta, self.levels.mean)
+        return self.columns.arrange(self.beta + self.background.mean[:, None], self.levels.mean)
 
     def intercept_path(self) -> FloatArray:
         """(T,) at x = 0."""
@@ -199,6 +232,7 @@ class Fit:
             ahead.coef_variance + (ahead.coef - last.coef) ** 2,
             ahead.level_variance + gap**2,
             last.center,
+            ahead.joint,
         )
 
     def _step(
@@ -207,12 +241,14 @@ class Fit:
         levels: tuple[FloatArray, FloatArray],
         center: FloatArray,
     ) -> Step:
-        coef, variance = (
-            self.columns.per_feature(path, level) for path, level in zip(paths, levels, strict=True)
-        )
+        shared = self.background
+        coef = self.columns.per_feature(paths[0] + shared.mean, levels[0])
+        variance = self.columns.per_feature(paths[1], levels[1])
+        joint = np.zeros((coef.size, shared.root.shape[1]))
+        joint[~self.columns.always_in] = shared.root
         level, spread = (levels[0][0], levels[1][0]) if self.columns.has_intercept else (0.0, 0.0)
         intercept = float(self.columns.target_center + level - coef @ center)
-        return Step(coef, intercept, variance, float(spread), center)
+        return Step(coef, intercept, variance, float(spread), center, joint)
 
     @abstractmethod
     def inclusion(self) -> FloatArray:
@@ -251,7 +287,8 @@ def importance(problem: Problem, state: State, columns: Columns) -> FloatArray:
     level_squares = np.zeros_like(state.level_mean)
     for j, column in enumerate(raw):
         level_squares[j] = design.by_step(weights * column * column)
-    path = columns.arrange(state.beta, state.level_mean)
+    shared = BackgroundFit.of(problem, state).mean
+    path = columns.arrange(state.beta + shared[:, None], state.level_mean)
     total = (columns.arrange(squares, level_squares) * path**2).sum(axis=0)
     return np.asarray(np.sqrt(np.maximum(total, 0.0) / problem.n_rows))
 
@@ -274,8 +311,8 @@ class ModeFit(Fit):
         rho = np.where(alive, objective.penalty(state.beta).mean_rho, np.nan)
         rho = np.where(alive & objective.static, 1.0, rho)
         weight = importance(objective, state, columns)
-        levels = LevelFit.of(objective, state)
-        return cls(columns, levels, weight, state.beta, alive, objective.static, rho)
+        levels, background = LevelFit.of(objective, state), BackgroundFit.of(objective, state)
+        return cls(columns, levels, weight, state.beta, background, alive, objective.static, rho)
 
     def inclusion(self) -> FloatArray:
         """0 or 1."""
@@ -353,6 +390,7 @@ class PosteriorFit(Fit):
             levels=LevelFit.of(bound, state),
             importance=importance(bound, state, columns),
             beta=state.beta,
+            background=BackgroundFit.of(bound, state),
             variance=state.variance,
             phi=state.phi,
             log_pi=state.log_pi,
@@ -385,7 +423,8 @@ class PosteriorFit(Fit):
 
     def std_path(self) -> FloatArray:
         """(T, p) posterior standard deviations."""
-        return np.asarray(np.sqrt(self.columns.arrange(self.variance, self.levels.variance)))
+        paths = self.variance + self.background.variance[:, None]
+        return np.asarray(np.sqrt(self.columns.arrange(paths, self.levels.variance)))
 
     def continued(self, n_more: int) -> FloatArray:
         """Paths (n_paths, T + n_more): the means, then their forecasts."""

@@ -11,13 +11,14 @@ import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.checks import LARGEST, SMALLEST
-from driftglm.design import ColumnDesign
+from driftglm.design import ColumnDesign, leading_directions
 from driftglm.estimators.starts import StartData
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family
 from driftglm.objective import Levels
 
 SHOWN = 5
+PER_DIRECTION = 10
 ROUNDING = 1e-12
 
 
@@ -145,14 +146,27 @@ class Rows:
         return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen)
 
     def design(self) -> tuple[ColumnDesign, IntArray]:
-        """The ordinary columns, centred if there is an intercept, and the order of its rows."""
-        design, order = ColumnDesign.from_matrix(self.ordinary, self.codes, self.n_timesteps)
-        if self.intercept:
-            design = design.centered(self._exposed[order], self.own)
-        return design, order
+        """The ordinary columns as they are, and the order of the design's rows."""
+        return ColumnDesign.from_matrix(self.ordinary, self.codes, self.n_timesteps)
 
-    def own_means(self) -> FloatArray:
-        """How far each step's level is its own: W / (1 / variance + W).
+    def centered(self, design: ColumnDesign, order: IntArray) -> ColumnDesign:
+        """The same, centred if there is an intercept."""
+        return design.centered(self._exposed[order], self.own) if self.intercept else design
+
+    def directions(self, design: ColumnDesign, unit: FloatArray, most: int) -> FloatArray:
+        """(n_features, R) leading directions of the ordinary columns, in the user's units.
+
+        `most` directions at most, and at least PER_DIRECTION rows and columns for each: of a few
+        columns every one can be judged by itself.
+        """
+        count = min(most, *(size // PER_DIRECTION for size in (design.n_features, design.n_rows)))
+        if count < 1:
+            return np.zeros((design.n_features, 0))
+        found = leading_directions(self.ordinary, self.codes, design.mean, unit, count)
+        return np.asarray(found / unit[:, None])
+
+    def own_means(self) -> tuple[FloatArray, float]:
+        """How far each step's level is its own, W / (1 / variance + W), and the variance.
 
         `variance` is that of the steps' levels beyond chance (DerSimonian and Laird's estimate)
         and W what a step's rows say about its level. Where levels move, what a column's mean
@@ -168,14 +182,14 @@ class Rows:
         noise = float(np.sum(weights * within**2)) / n_free if n_free > 0 else np.inf
         share = np.zeros(self.n_timesteps)
         if not 0.0 < noise < np.inf or seen.sum() < 2:  # noqa: PLR2004
-            return share
+            return share, 0.0
         precision = total[seen] / noise
         overall = float(np.sum(precision * mean) / precision.sum())
         excess = float(np.sum(precision * (mean - overall) ** 2)) - (seen.sum() - 1)
         spread = float(precision.sum() - np.sum(precision**2) / precision.sum())
         variance = max(excess / spread, 0.0)
         share[seen] = variance * precision / (1.0 + variance * precision)
-        return share
+        return share, variance
 
     def levels(self, order: IntArray) -> Levels:
         """Intercept first, then the always-in columns, rows in the design's order."""

@@ -39,7 +39,7 @@ def summarise(fit: Fit, step: Step, names: list[str]) -> pd.DataFrame:
     path = fit.coef_path()
     reach: FloatArray = np.full(path.shape[1], np.nan)
     if isinstance(fit, PosteriorFit):
-        reach = normal_quantile(LEVEL) * np.sqrt(step.coef_variance)
+        reach = normal_quantile(LEVEL) * np.sqrt(step.total_variance)
     table = pd.DataFrame(
         {
             "feature": names,

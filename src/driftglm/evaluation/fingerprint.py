@@ -46,7 +46,9 @@ def describe(value: Any) -> Any:
 
 def _describe_container(value: Any) -> Any:
     if isinstance(value, dict):
-        return ["dict", [[describe(key), describe(item)] for key, item in value.items()]]
+        # Parameters come back from files in another order; the order says nothing.
+        items = ([describe(key), describe(item)] for key, item in value.items())
+        return ["dict", sorted(items, key=json.dumps)]
     if isinstance(value, set | frozenset):
         return ["set", sorted(json.dumps(describe(item)) for item in value)]
     return [type(value).__name__, [describe(item) for item in value]]

@@ -17,7 +17,14 @@ from threadpoolctl import threadpool_limits
 from driftglm._typing import FloatArray
 from driftglm.baselines.tuning import Choice, choose
 from driftglm.evaluation.cache import Cache, Piece
-from driftglm.evaluation.contestants import Data, chain_predictions, predictions, take
+from driftglm.evaluation.contestants import (
+    Data,
+    chain_predictions,
+    is_text,
+    predictions,
+    split_pipeline,
+    take,
+)
 from driftglm.evaluation.metrics import Metric
 from driftglm.evaluation.splits import Fold
 
@@ -65,7 +72,8 @@ class ChainTask:
 
         chains = chain_predictions(self.model, data, self.fold.train, test)
         choice: Choice = choose(
-            ((params, error(prediction)) for params, prediction in chain) for chain in chains
+            (((params, error(prediction)) for params, prediction in chain) for chain in chains),
+            leave=is_text(split_pipeline(self.model)[1]),
         )
         facts = {
             "params": choice.params,

@@ -50,6 +50,7 @@ RECORDS: dict[str, type[Any]] = {
         TextMode,
         TextPosterior,
         TimeAxis,
+        fitted.BackgroundFit,
         fitted.Columns,
         fitted.LevelFit,
         fitted.ModeFit,
@@ -73,6 +74,7 @@ MOST_STEPS = 10**6
 # Letters stand for lengths that must agree within a record; kernels do not check them.
 _PATHS = {"beta": "it", "importance": None}
 SHAPES: dict[str, dict[str, str | None]] = {
+    "BackgroundFit": {"mean": "i", "root": "ir"},
     "Columns": {"always_in": "p", "center": "tp"},
     "Components": {"static": "k", "dynamic": "k", "rho": "k"},
     "LevelFit": {
@@ -135,4 +137,4 @@ def agrees(name: str, record: Any) -> bool:
 
 def _same_steps(fit: Any) -> bool:
     steps = fit.beta.shape[1], fit.levels.mean.shape[1], fit.columns.center.shape[0]
-    return len(set(steps)) == 1
+    return len(set(steps)) == 1 and fit.beta.shape[0] == fit.background.mean.shape[0]

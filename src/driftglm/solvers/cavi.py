@@ -23,6 +23,7 @@ from driftglm.priors.mixture import (
     log_evidences_inplace,
     weights_inplace,
 )
+from driftglm.solvers.background import update_background
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.block import visiting_order
 from driftglm.solvers.coupling import Alone, Coupling
@@ -38,6 +39,9 @@ RARE = 0.1
 """Paths less likely than this to matter are visited once a pass, the others N_INNER times more."""
 N_INNER = 4
 CAUTION = 0.25
+N_FIRST, FIRST_RISE = 30, 0.1
+"""Steps for levels and background before the first visit to a path, at most, and the rise of the
+bound (in nats) below which they end."""
 DROP = 1e-10
 """Components with a smaller share of the features are dropped."""
 RISE, RISE_SLOW = 0.1, 0.02
@@ -127,6 +131,7 @@ class _Work(RowWork):
     state: Posterior
     order: IntArray = field(init=False)
     stuck: bool = False
+    flat: bool = False
 
     def _variance(self) -> FloatArray:
         return self.state.variance
@@ -138,9 +143,33 @@ class _Work(RowWork):
 
     def update_levels(self) -> float:
         """Levels given the rest."""
-        return average_levels(
-            self.problem, self.state, self.score, self.curvature, damping=self.damping
-        )
+        rows = self.score, self.curvature
+        return average_levels(self.problem, self.state, *rows, damping=self.damping, flat=self.flat)
+
+    def update_background(self) -> None:
+        """The background given the rest."""
+        update_background(self.problem, self.state, self.score, self.curvature, self.damping)
+
+    def begin_with_background(self) -> None:
+        """Levels, background and noise by themselves, before any path has a say.
+
+        Paths that were there first would each take a piece of what is spread over all columns.
+        """
+        if self.problem.background is None:
+            return
+        nothing = np.empty(0, dtype=np.int64)
+
+        def step() -> float:
+            self._visit(nothing)
+            return 0.0
+
+        last = self.problem.value(self.state)
+        for _ in range(N_FIRST):
+            self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
+            value = self.problem.value(self.state)
+            if value - last < FIRST_RISE:
+                break
+            last = value
 
     def visit(self, order: IntArray) -> None:
         """One pass over levels, the paths in `order` and the noise."""
@@ -163,6 +192,7 @@ class _Work(RowWork):
         bound, posterior = self.problem, self.state
         self.begin(order)
         self.update_levels()
+        self.update_background()
         rows = self.for_kernels()
         _visit_inplace(
             order,
@@ -192,9 +222,12 @@ class CAVISolver:
     """Coordinate-ascent variational inference for the learned prior.
 
     A `warm` start has paths close to final and needs no passes over the live ones alone.
+    `flat_first` keeps the levels constant during the first round: a level that may move takes all
+    that differs from step to step before any path has a say, and does not give it back.
     """
 
     warm: bool = False
+    flat_first: bool = False
 
     def solve(
         self,
@@ -210,7 +243,10 @@ class CAVISolver:
         pairs = zip(as_tuple(bounds), as_tuple(posteriors), strict=True)
         works = [_Work(bound, posterior.copy()) for bound, posterior in pairs]
         climb = _Climb(works, coupling or Alone(), max_iter, progress)
-        climb.begin()
+        if self.flat_first:
+            climb.begin_flat()
+        else:
+            climb.begin()
         n_rows = works[0].problem.n_rows
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
@@ -264,6 +300,21 @@ class _Climb:
         self.coupling.settle(self.posteriors)
         for work in self.works:
             work.order = _order(work)
+            work.begin_with_background()
+        self.coupling.settle(self.posteriors)
+
+    def begin_flat(self) -> None:
+        """The first round with levels that are constant over time; it is not recorded.
+
+        Constant levels have another prior, and the bound falls when they are set free.
+        """
+        for work in self.works:
+            work.flat = True
+        self.begin()
+        self._visit_all()
+        self._visit_live(N_INNER)
+        for work in self.works:
+            work.flat = False
 
     def value(self) -> float:
         return self.coupling.constant + sum(w.problem.value(w.state) for w in self.works)
@@ -300,12 +351,16 @@ class _Climb:
         for _ in range(N_INNER):
             if self.exhausted:
                 return
+            self._visit_live()
+            self._record()
+
+    def _visit_live(self, times: int = 1) -> None:
+        for _ in range(times):
             if self._learns:
                 _learn_weights(self.works)
             for work in self.works:
                 work.visit(work.order[work.state.inclusion[work.order] > RARE])
             self.coupling.settle(self.posteriors)
-            self._record()
 
     def learn_boldly(self, n_steps: int) -> None:
         """Update the weights, drop idle components, then look far ahead with a copy in hand."""

@@ -59,13 +59,17 @@ def average_levels(
     curvature: FloatArray,
     *,
     damping: float = 1.0,
+    flat: bool = False,
 ) -> float:
-    """As `update_levels`, but averaged over the laws of `level_components` instead of choosing."""
+    """As `update_levels`, but averaged over the laws of `level_components` instead of choosing.
+
+    `flat` keeps all levels constant over time.
+    """
     worst = 0.0
     for j, h, b in _each_level(problem, state, score, curvature, damping):
         levels = problem.levels
         out, state.level_divergence[j], law = level_posterior(
-            float(levels.scale[j]), bool(levels.static[j]), h, b
+            float(levels.scale[j]), bool(levels.static[j]) or flat, h, b
         )
         state.level_law[j] = law
         worst = max(worst, _set_level(state, j, out, h))

@@ -98,6 +98,8 @@ class RowWork:
         state.eta = self._moments[0] + problem.offset
         for column, path in zip(problem.levels.columns, state.level_mean, strict=True):
             state.eta += column * problem.design.spread(path)
+        if state.background.variance > 0:
+            state.eta += np.einsum("nr,r->n", problem.scores, state.background.mean)
         levels = problem.level_row_variance(state)
         state.eta_variance = np.maximum(self._moments[1], 0.0) + levels
         self._evaluate()

@@ -1,0 +1,86 @@
+"""The background's own step: all directions at once, with the variance of highest evidence."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.optimize import minimize_scalar
+
+from driftglm._threads import one_thread
+from driftglm._typing import FloatArray
+from driftglm.objective import BackgroundState, Problem, State
+
+N_GRID = 61
+SMALLEST, LARGEST = 1e-6, 1e6
+"""Variances tried, times the largest curvature of a direction."""
+
+
+def update_background(
+    problem: Problem, state: State, score: FloatArray, curvature: FloatArray, damping: float = 1.0
+) -> None:
+    """Set posterior and variance of the background given the rest; `score` is kept in step.
+
+    Both at once: for every variance the best posterior is known, and what is left to choose is the
+    variance of highest evidence, zero included. `state.eta` is not touched.
+    """
+    if problem.background is None:
+        return
+    z, old = problem.scores, state.background
+    precision = problem.precision(state)
+    h = precision * problem.background_gram(curvature)
+    b = precision * np.einsum("nr,n->r", z, score) + np.einsum("rq,q->r", h, old.mean)
+    if damping < 1.0:
+        # Between the old h and b and the new ones the objective rises; without old ones, more
+        # curvature keeps the background close to where it is (see `levels`).
+        if old.h.any():
+            h, b = old.h + damping * (h - old.h), old.b + damping * (b - old.b)
+        else:
+            h = h / damping
+    state.background = posterior(h, b)
+    score -= curvature * np.einsum("nr,r->n", z, state.background.mean - old.mean)
+
+
+def posterior(h: FloatArray, b: FloatArray) -> BackgroundState:
+    """The posterior under the prior variance v of highest evidence.
+
+    The evidence is, up to a constant,
+
+        (1/2) sum_r [v a_r^2 / (1 + v d_r) - log(1 + v d_r)],
+
+    with d_r the eigenvalues of h and a_r the coordinates of b along its eigenvectors.
+    """
+    with one_thread():  # the same digits on any number of threads
+        values, vectors = eigh(h)
+    d = np.maximum(values, 0.0)
+    a = np.einsum("rq,r->q", vectors, b)
+    variance = _best_variance(d, a)
+    if variance == 0.0:
+        off = BackgroundState.off(b.size)
+        off.h, off.b = h, b
+        return off
+    shrunk = variance / (1.0 + variance * d)
+    along = shrunk * a
+    covariance = np.einsum("rk,k,qk->rq", vectors, shrunk, vectors)
+    spread = (along**2 + shrunk) / variance
+    divergence = 0.5 * float(np.sum(spread - 1.0 + np.log1p(variance * d)))
+    mean = np.einsum("rk,k->r", vectors, along)
+    return BackgroundState(mean, covariance, h, b, variance, divergence)
+
+
+def _best_variance(d: FloatArray, a: FloatArray) -> float:
+    """The variance of highest evidence, 0 if none is higher than that of no background."""
+
+    def loss(log_variance: float) -> float:
+        v = np.exp(log_variance)
+        return -0.5 * float(np.sum(v * a**2 / (1.0 + v * d) - np.log1p(v * d)))
+
+    top = float(d.max(initial=0.0))
+    if top == 0.0:
+        return 0.0
+    grid = np.log(np.geomspace(SMALLEST, LARGEST, N_GRID) / top)
+    losses = [loss(each) for each in grid]
+    k = int(np.argmin(losses))
+    bounds = (grid[max(k - 1, 0)], grid[min(k + 1, N_GRID - 1)])
+    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+    best = float(found.x) if found.fun < losses[k] else float(grid[k])
+    return float(np.exp(best)) if loss(best) < 0 else 0.0
