@@ -74,6 +74,11 @@ class Baseline(TextMethods, Storable, BaseEstimator):
 
     # ------------------------------------------------------------ what differs
 
+    @property
+    def leaves_chains(self) -> bool:
+        """Whether fits take so long that candidates clearly behind the best end a search."""
+        return self.family == "text"
+
     @abstractmethod
     def _chains(self, rows: Rows, X_new: Any) -> Iterator[Chain]:
         """Candidates fitted to `rows` and their linear predictors for the next step's rows."""
@@ -158,7 +163,8 @@ class Baseline(TextMethods, Storable, BaseEstimator):
             return float(np.average(losses, weights=now.weights))
 
         chains = self._chains(past, now.X)
-        choice = choose(((params, error(eta)) for params, eta in chain) for chain in chains)
+        errors = (((params, error(eta)) for params, eta in chain) for chain in chains)
+        choice = choose(errors, leave=self.leaves_chains)
         if choice.at_edge:
             warn_at_edge(type(self).__name__, choice.params)
         return choice

@@ -105,6 +105,11 @@ class RidgeTS(Baseline):
         self.max_iter = max_iter
         self.tol = tol
 
+    @property
+    def leaves_chains(self) -> bool:
+        """Its fits take longer than those of all others together."""
+        return True
+
     def tunable_params(self) -> dict[str, Any]:
         """Parameters given as numbers, those still to be chosen as None."""
         return {"strength": self.strength, "autocorrelation": self.autocorrelation}

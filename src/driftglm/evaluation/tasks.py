@@ -20,7 +20,6 @@ from driftglm.evaluation.cache import Cache, Piece
 from driftglm.evaluation.contestants import (
     Data,
     chain_predictions,
-    is_text,
     predictions,
     split_pipeline,
     take,
@@ -73,7 +72,7 @@ class ChainTask:
         chains = chain_predictions(self.model, data, self.fold.train, test)
         choice: Choice = choose(
             (((params, error(prediction)) for params, prediction in chain) for chain in chains),
-            leave=is_text(split_pipeline(self.model)[1]),
+            leave=split_pipeline(self.model)[1].leaves_chains,
         )
         facts = {
             "params": choice.params,
