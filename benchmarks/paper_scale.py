@@ -31,7 +31,18 @@ def compare_solvers(train, test, n_iterations):
     X, y, time = train
     n_features, n_steps = X.shape[1], int(time.max()) + 1
     none = np.zeros(n_features, dtype=bool)
-    rows = Rows(X, y, time.astype(np.int64), np.ones(y.size), n_steps, none, none, intercept=False)
+    rows = Rows(
+        X,
+        y,
+        time.astype(np.int64),
+        np.ones(y.size),
+        n_steps,
+        none,
+        none,
+        intercept=False,
+        family=Gaussian(),
+        exposure=np.zeros(y.size),
+    )
     design, order = rows.design()
     objective = Objective(
         design=design,
@@ -40,7 +51,9 @@ def compare_solvers(train, test, n_iterations):
         noise=Noise(None, rows.reference),
         y=y[order],
         weights=np.ones(y.size),
+        offset=np.zeros(y.size),
         static=none,
+        reference=rows.reference,
         prior=Exact(),
     )
     began = clock.perf_counter()
