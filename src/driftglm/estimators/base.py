@@ -291,8 +291,9 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         raw, order = responses[0].design()
         design = responses[0].centered(raw, order)
         problems = [self._data(each, design, order) for each in responses]
+        coupling = self._coupling(problems)
         objectives = [Objective(**data, prior=prior) for data in problems]
-        objectives, result = self._maximise(objectives, responses, self._coupling(problems))
+        objectives, result = self._maximise(objectives, responses, coupling)
         self._fits: list[Fit] = [
             ModeFit.of(objective, state, _columns(each, design))
             for objective, state, each in zip(objectives, result.states, responses, strict=True)
@@ -315,6 +316,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             rows = [dataclasses.replace(each, own=view.own) for each in responses]
             design = rows[0].centered(raw, order)
             problems = [self._data(each, design, order) for each in rows]
+            coupling = self._coupling(problems)  # before bounds: it may replace the families
             unit = design.units(problems[0]["weights"])
             if basis is None:
                 basis = rows[0].directions(design, unit, prior.n_directions)
@@ -322,7 +324,6 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             bounds = [
                 Bound(**data, prior=prior, unit=unit, background=background) for data in problems
             ]
-            coupling = self._coupling(problems)
             solver = CAVISolver(flat_first=view.flat_first)
             result = self._infer(bounds, rows, earlier, coupling, solver, most)
             columns = [_columns(each, design) for each in rows]
