@@ -158,3 +158,89 @@ def test_an_update_keeps_the_view():
     view = model._view
     model.update(X[later], y[later], time=time[later])
     assert model._view == view
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_counts_whose_levels_were_constant_first_are_not_stuck_there(seed):
+    """Freeing levels changes their prior, and the fall must not be held against the next step."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(300) * N_STEPS // 300
+    factors = rng.normal(size=(300, 4)) + 1.5 * rng.normal(size=(N_STEPS, 4))[time]
+    X = factors @ rng.normal(size=(4, 120)) + rng.normal(size=(300, 120))
+    eta = factors @ rng.normal(size=4) * 0.5
+    y = rng.poisson(3.0 * np.exp(np.clip(eta, -4, 4)))
+    model = DriftPoissonRegressor().fit(X, y, time=time)
+    assert model._view == "left"
+    assert model.converged_  # a warning, and thus an error, if not
+    assert 0 < model._fit.levels.law[0, 0] < 1, "the level may move"
+
+
+# ------------------------------------------------------- what the background must not depend on
+
+
+def test_neither_the_order_of_rows_nor_repeating_them_matters(rng):
+    X, _, y, time = panel(rng, n_features=150, rank=8)
+    weights = rng.integers(0, 4, size=300)
+    once = DriftRegressor().fit(X, y, time=time, sample_weight=weights.astype(float))
+    rows = rng.permutation(np.repeat(np.arange(300), weights))
+    repeated = DriftRegressor().fit(X[rows], y[rows], time=time[rows])
+    assert once._fit.background.root.shape[1] == 15
+    assert_allclose(repeated.objective_history_[-1], once.objective_history_[-1], rtol=1e-8)
+    assert_allclose(repeated.coef_, once.coef_, atol=1e-6)
+
+
+def test_the_units_of_columns_do_not_matter(rng):
+    X, _, y, time = panel(rng)
+    scale = 10.0 ** rng.uniform(-6, 6, size=120)
+    model = DriftRegressor().fit(X, y, time=time)
+    scaled = DriftRegressor().fit(X * scale, y, time=time)
+    assert_allclose(scaled.coef_ * scale, model.coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_features", [30, 90])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_exact_directions_of_weighted_rows_on_either_side(rng, n_features, sparse):
+    """Against the singular vectors, with more and with fewer columns than rows."""
+    X = rng.normal(size=(60, n_features)) * (rng.uniform(size=(60, n_features)) < 0.5)
+    codes, weights = np.repeat([0, 1], 30), rng.uniform(0.5, 2.0, size=60)
+    center, unit = rng.normal(size=(n_features, 2)), rng.uniform(0.5, 2.0, size=n_features)
+    scaled = np.sqrt(weights)[:, None] * (X - center.T[codes]) / unit
+    given = csr_array(X) if sparse else X
+    found = leading_directions(given, codes, center, unit, 4, weights)
+    exact = np.linalg.svd(scaled, full_matrices=False)[2][:4]
+    assert_allclose(found @ found.T, exact.T @ exact, atol=1e-10)
+
+
+def test_large_designs_are_iterated_to_nearly_the_same_directions(rng, monkeypatch):
+    X, _, _, codes = panel(rng)
+    rest = codes, np.zeros((120, N_STEPS)), np.ones(120), 4
+    exact = leading_directions(X, *rest)
+    monkeypatch.setattr("driftglm.design.directions.MOST_PRODUCTS", 0)
+    assert np.linalg.svd(exact.T @ leading_directions(X, *rest))[1].min() > 0.99
+
+
+def test_directions_that_do_not_exist_are_not_invented(rng):
+    X = np.outer(rng.normal(size=50), np.ones(40))
+    found = leading_directions(X, np.zeros(50, int), np.zeros((40, 1)), np.ones(40), 4)
+    assert found.shape == (40, 1)
+    nothing = leading_directions(0 * X, np.zeros(50, int), np.zeros((40, 1)), np.ones(40), 4)
+    assert nothing.shape == (40, 0)
+
+
+def test_what_a_row_is_expected_to_be_is_what_the_bound_was_computed_with(rng):
+    """eta, its variance and the value of the bound, from the fitted coefficients alone."""
+    X, eta, _, time = panel(rng)
+    exposure = rng.uniform(0.5, 5.0, size=300)
+    y = rng.poisson(exposure * np.exp(np.clip(eta, -3, 3)))
+    model = DriftPoissonRegressor(always_in=[0], static=[1, 2])
+    seen = []
+    infer = model._infer
+    model._infer = lambda *args: seen.append(args[0]) or seen.append(infer(*args)) or seen[-1]
+    model.fit(X, y, time=time, exposure=exposure)
+    state = seen[1].states[0]
+    assert state.background.variance > 0
+    mean, variance = model._eta_moments(X, time)
+    assert_allclose(state.eta, mean[:, 0] + np.log(exposure), atol=1e-10)
+    assert_allclose(state.eta_variance, variance[:, 0], atol=1e-10)
+    state.log_likelihood = None
+    assert_allclose(seen[0][0].value(state), model.objective_history_[-1], rtol=1e-12)

@@ -1015,3 +1015,16 @@ def test_levels_that_do_not_move_leave_columns_at_their_overall_mean(rng):
     assert (share > 0.9).all()
     single = DriftRegressor().fit(X[::40], rng.normal(size=6), time=np.arange(6))
     assert_allclose(single._fit.columns.center, np.tile(X[::40].mean(axis=0), (6, 1)))
+
+
+@pytest.mark.filterwarnings("ignore::driftglm.exceptions.DataWarning")
+def test_a_column_that_says_nothing_is_not_included():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    X[:, 2], X[:, 3] = 0.0, 5.0
+    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=200)
+    model = DriftRegressor().fit(X, y, time=np.repeat(np.arange(4), 50))
+    assert_array_equal(model.inclusion_probability_[2:], 0.0)
+    assert_array_equal(model.coef_path_[:, 2:], 0.0)
+    assert model.inclusion_probability_[:2].min() > 0.9
+    assert list(model.summary().set_index("feature")["kind"][["x2", "x3"]]) == ["zero", "zero"]

@@ -276,3 +276,10 @@ def test_labels_are_spread_no_further_than_needed():
     assert placed[0] == 0.0
     assert placed[1:].mean() == pytest.approx(wanted[1:].mean())
     assert spread_apart(np.zeros(0), 1.0).size == 0
+
+
+def test_figures_of_the_wrong_object_say_what_to_pass(model):
+    with pytest.raises(DataError, match="pass what evaluation"):
+        plots.plot_comparison(model)
+    with pytest.raises(DataError, match="pass a fitted DriftTextModel"):
+        plots.plot_words(model, "x")

@@ -98,7 +98,7 @@ def command(  # noqa: PLR0913
         table,
         spec,
         _splitter(dev, test, n_test, spec),
-        models=opt.names(models) or DEFAULT,
+        models=DEFAULT if models is None else _chosen(models),
         family=family.value,
         cache_dir=folder / "cache",
         n_jobs=jobs,
@@ -122,6 +122,13 @@ def command(  # noqa: PLR0913
         return
     print_comparison(comparison)
     say(f"Written to {folder}: {', '.join(sorted(path.name for path in folder.glob('*.*')))}.")
+
+
+def _chosen(models: list[str]) -> tuple[str, ...]:
+    names = opt.names(models)
+    if not names:
+        fail("--models names none; leave it out for all, or name some, such as learned,lasso-all.")
+    return names
 
 
 def _splitter(

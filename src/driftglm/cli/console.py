@@ -67,7 +67,9 @@ def say(text: object = "") -> None:
 
 def print_json(content: Any) -> None:
     """A result for scripts, on stdout, --quiet or not; what is no number is null."""
-    text = json.dumps(_plain(content), ensure_ascii=False, indent=2, allow_nan=False)
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    plain = not encoding.startswith("utf")
+    text = json.dumps(_plain(content), ensure_ascii=plain, indent=2, allow_nan=False)
     sys.stdout.write(f"{text}\n")
 
 

@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913
     from driftglm.tables import fit_table
     from driftglm.tables.writing import check_writable
 
-    check_writable(output)
+    check_writable(output, inputs=(data, time_file))
     table = opt.read(data, time_file, text)
     spec = opt.roles(
         table,

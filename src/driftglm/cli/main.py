@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import traceback
@@ -167,4 +168,8 @@ _register()
 
 def run() -> None:
     """Entry point of the script `driftglm`."""
+    for stream in (sys.stdout, sys.stderr):
+        # A letter the terminal does not know must not end a run whose work is done.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="driftglm")

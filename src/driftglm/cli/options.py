@@ -86,7 +86,15 @@ Categorical = Annotated[
 ]
 PriorOption = Annotated[Prior, typer.Option(help="How coefficients are thought to behave.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Jobs = Annotated[int, typer.Option(metavar="N", help="Fits at a time.")]
+
+
+def _check_jobs(number: int) -> int:
+    if number == 0:
+        fail("--jobs is 0; pass 1 or more, or -1 for all processors.")
+    return number
+
+
+Jobs = Annotated[int, typer.Option(metavar="N", help="Fits at a time.", callback=_check_jobs)]
 
 
 def names(values: Collection[str] | None, known: Collection[str] = ()) -> tuple[str, ...]:

@@ -53,17 +53,13 @@ def command(  # noqa: PLR0913
     if output != "-":
         from driftglm.tables.writing import check_table_path, check_writable
 
-        check_table_path(check_writable(output))
+        check_table_path(check_writable(output, inputs=(model, data, time_file)))
     found = _load(model)
     table = opt.read(data, time_file, found.encoder.spec.text)
     column = None if next_step else _time_column(found, table, time, time_file is not None)
     with waiting(f"predicting {table.n_rows} rows"):
         frame = found.predict(table, time=column, level=interval)
-    for name in reversed(opt.names(keep, list(table.frame.columns))):
-        from driftglm.tables.columns import column as column_of
-
-        frame.insert(0, name, column_of(table, name, "keep").to_numpy(), allow_duplicates=True)
-    _write(frame, output)
+    _write(_with_kept(frame, table, keep), output)
     if json:
         print_json({"rows": len(frame), "columns": list(frame.columns), "output": output})
     elif output != "-":
@@ -92,6 +88,18 @@ def _time_column(model: TableModel, table: Table, named: str | None, from_file: 
     last = model.estimator.timesteps_[-1]
     note(f"no column {wanted!r}: all rows are taken to belong to the step after {last}.")
     return None
+
+
+def _with_kept(predictions: Any, table: Table, keep: list[str] | None) -> Any:
+    """Columns of the table in front of the predictions."""
+    from driftglm.tables.columns import column
+
+    for name in reversed(opt.names(keep, list(table.frame.columns))):
+        kept = column(table, name, "keep")
+        if name in predictions.columns:
+            fail(f"--keep {name!r:.60} is also the name of a prediction; rename the column.")
+        predictions.insert(0, name, kept.to_numpy())
+    return predictions
 
 
 def _write(frame: Any, output: str) -> None:

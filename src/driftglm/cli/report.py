@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from driftglm.cli.console import fail, say, waiting
+from driftglm.cli.console import FAILED, fail, say, waiting
 
 
 def command(
@@ -32,16 +32,23 @@ def command(
     from driftglm.tables import TableModel
     from driftglm.tables.writing import check_writable
 
-    check_writable(output)
     path = source / "comparison.drift" if source.is_dir() else source
+    if not path.exists():
+        fail(f"{path} does not exist; name a file of `driftglm fit`, or a folder of `compare`.")
+    check_writable(output, inputs=(path,))
     found = load(path)
-    with waiting("writing the page"):
-        if isinstance(found, Comparison):
-            write_report(output, comparison=found, title=title)
-        elif isinstance(found, TableModel):
-            write_report(output, model=found.estimator, title=title, sentence=found.sentence())
-        elif hasattr(found, "timesteps_"):
-            write_report(output, model=found, title=title)
-        else:
-            fail(f"{path} holds a {type(found).__name__}; a fitted model is needed.")
+    about: dict[str, Any] = {"title": title}
+    if isinstance(found, Comparison):
+        about |= {"comparison": found}
+    elif isinstance(found, TableModel):
+        about |= {"model": found.estimator, "sentence": found.sentence()}
+    elif hasattr(found, "timesteps_"):
+        about |= {"model": found}
+    else:
+        fail(f"{path} holds a {type(found).__name__}; a fitted model is needed.")
+    try:
+        with waiting("writing the page"):
+            write_report(output, **about)
+    except ImportError as error:  # the package for plots
+        fail(error, FAILED)
     say(f"Written to {output}.")

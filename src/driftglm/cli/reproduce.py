@@ -105,8 +105,6 @@ def _reproduce(
     from driftglm import experiments
     from driftglm.experiments.pages import text_page
 
-    if jobs == 0:
-        console.fail("--jobs is 0; pass 1 or more, or -1 for all processors.")
     run = getattr(experiments, f"reproduce_{name}")
     settings = _settings(choices)
     result = run(corpus, out=out, settings=settings, n_jobs=jobs, verbose=console.shows_progress())

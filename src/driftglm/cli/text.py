@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from driftglm.cli import options as opt
-from driftglm.cli.console import fail, print_json, say, say_table, waiting
+from driftglm.cli.console import fail, print_json, say, say_table, waiting, warn
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -51,7 +51,7 @@ def fit(  # noqa: PLR0913
     from driftglm.tables.documents import fit_documents
     from driftglm.tables.writing import check_writable
 
-    check_writable(output)
+    check_writable(output, inputs=(source,))
     ranks = opt.ranks(vocabulary)
     if not source.exists():
         fail(f"{source} does not exist; check the path.")
@@ -78,6 +78,9 @@ def fit(  # noqa: PLR0913
     if json:
         print_json(facts)
         return
+    for why, number in corpus.provenance.dropped.items():
+        if number:
+            warn(f"{number} {why} left out.")
     _print(facts)
 
 
@@ -125,6 +128,9 @@ def top_words(
         [row.word, f"{row.coef:.3f}", f"{row.inclusion_probability:.2f}", f"{row.share:.2g}"]
         for row in lines
     ]
+    if not rows:
+        say(f"{effect} makes no word more or less frequent.")
+        return
     say_table(["word", "coefficient", "included", "share"], rows, f"words of {effect}")
 
 

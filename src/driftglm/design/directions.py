@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr, svd
+from scipy.linalg import eigh, qr, svd
 
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
@@ -15,38 +16,102 @@ MOST_ROWS = 2000
 finds them well enough."""
 N_ROUNDS, N_MORE = 2, 8
 """Rounds of subspace iteration, and how many more directions are carried along than are wanted."""
+MOST_PRODUCTS = 4e9
+"""Directions are exact where no more products are needed than this, about half a second. Then they
+depend neither on the order of the rows nor on whether a row is given twice or with weight 2; the
+start of an iteration does."""
+N_AT_ONCE = 2000
+"""Columns made dense at once."""
+RANK = 1e-10
+"""Directions with a smaller share of the variance of the largest are rounding errors."""
 
 
 def leading_directions(
-    X: Any, codes: IntArray, center: FloatArray, unit: FloatArray, count: int
+    X: Any,
+    codes: IntArray,
+    center: FloatArray,
+    unit: FloatArray,
+    count: int,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
-    """(n_features, count) orthonormal directions of (x - center) / unit, by subspace iteration.
+    """(n_features, R) orthonormal directions of (x - center) / unit, R at most `count`.
 
-    `X` is dense or CSR, `codes` the step of every row, `center` (n_features, T). X is never
-    centred, nor made dense.
+    `X` is dense or CSR, `codes` the step of every row, `center` (n_features, T), `weights` those of
+    the rows, all equal if not given. X is never made dense but in parts.
     """
     order = np.argsort(codes, kind="stable")
     chosen = order[np.unique(np.linspace(0, order.size - 1, MOST_ROWS).astype(np.int64))]
-    part, steps = X[chosen], codes[chosen]
-    shift = np.ascontiguousarray(center.T)
-
-    def forward(coefs: FloatArray) -> FloatArray:
-        scaled = coefs / unit[:, None]
-        return np.asarray(part @ scaled - (shift @ scaled)[steps])
-
-    def back(scores: FloatArray) -> FloatArray:
-        sums = np.zeros((shift.shape[0], scores.shape[1]))
-        np.add.at(sums, steps, scores)
-        return np.asarray((part.T @ scores - shift.T @ sums) / unit[:, None])
-
-    def orthonormal(columns: FloatArray) -> FloatArray:
-        return np.asarray(qr(columns, mode="economic")[0], dtype=np.float64)
-
-    width = min(count + N_MORE, chosen.size, unit.size)
+    root = np.ones(chosen.size) if weights is None else np.sqrt(weights[chosen])
+    part = _Part(X[chosen], codes[chosen], np.ascontiguousarray(center.T), unit, root)
+    n_rows, n_columns = part.shape
     with one_thread():  # the same digits on any number of threads
-        start = np.random.default_rng(0).normal(size=(chosen.size, width))
-        Q = orthonormal(back(start))
+        if n_rows * n_columns * min(n_rows, n_columns) <= MOST_PRODUCTS:
+            return part.exact(count)
+        return part.iterated(count)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows of a design, centred and measured in units, times `root` of their weights."""
+
+    X: Any
+    steps: IntArray
+    shift: FloatArray
+    unit: FloatArray
+    root: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.root.size, self.unit.size
+
+    def forward(self, coefs: FloatArray) -> FloatArray:
+        scaled = coefs / self.unit[:, None]
+        return np.asarray(self.X @ scaled - (self.shift @ scaled)[self.steps]) * self.root[:, None]
+
+    def back(self, scores: FloatArray) -> FloatArray:
+        scores = scores * self.root[:, None]
+        sums = np.zeros((self.shift.shape[0], scores.shape[1]))
+        np.add.at(sums, self.steps, scores)
+        return np.asarray((self.X.T @ scores - self.shift.T @ sums) / self.unit[:, None])
+
+    def exact(self, count: int) -> FloatArray:
+        """By the eigenvectors of the smaller of Z'Z and ZZ'."""
+        n_rows, n_columns = self.shape
+        if n_columns <= n_rows:
+            rows = self._dense(self.X, slice(None))
+            return _largest(rows.T @ rows, count)
+        gram = np.zeros((n_rows, n_rows))
+        columns = self.X.tocsc() if hasattr(self.X, "tocsc") else self.X
+        for start in range(0, n_columns, N_AT_ONCE):
+            block = self._dense(columns, slice(start, start + N_AT_ONCE))
+            gram += block @ block.T
+        return _orthonormal(self.back(_largest(gram, count)))
+
+    def iterated(self, count: int) -> FloatArray:
+        """By subspace iteration from random rows."""
+        n_rows, n_columns = self.shape
+        width = min(count + N_MORE, n_rows, n_columns)
+        start = np.random.default_rng(0).normal(size=(n_rows, width))
+        Q = _orthonormal(self.back(start))
         for _ in range(N_ROUNDS):
-            Q = orthonormal(back(forward(Q)))
-        turn = svd(forward(Q), full_matrices=False)[2]
+            Q = _orthonormal(self.back(self.forward(Q)))
+        turn = svd(self.forward(Q), full_matrices=False)[2]
         return np.ascontiguousarray((Q @ turn.T)[:, :count])
+
+    def _dense(self, X: Any, columns: slice) -> FloatArray:
+        block = X[:, columns]
+        block = block.toarray() if hasattr(block, "toarray") else block
+        away = (block - self.shift[self.steps, columns]) / self.unit[columns]
+        return np.asarray(away * self.root[:, None])
+
+
+def _orthonormal(columns: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(qr(columns, mode="economic")[0], dtype=np.float64)
+
+
+def _largest(gram: FloatArray, count: int) -> FloatArray:
+    """Eigenvectors of the `count` largest eigenvalues, largest first, without those of zero."""
+    size = gram.shape[0]
+    values, vectors = eigh(gram, subset_by_index=(max(size - count, 0), size - 1))
+    kept = np.flatnonzero(values > RANK * max(values[-1], 0.0))[::-1]
+    return np.ascontiguousarray(vectors[:, kept])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftglm._jit import kernel
+from driftglm._threads import one_thread
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.bound import Bound, Posterior
 from driftglm.objective import Objective, Problem, State
@@ -161,9 +162,10 @@ class BackgroundFit:
         if problem.background is None or part.variance == 0:
             return cls(np.zeros(n_paths), np.zeros((n_paths, 0)))
         basis = problem.background.basis
-        values, vectors = np.linalg.eigh(part.covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return cls(basis @ part.mean, basis @ root)
+        with one_thread():  # the same digits on any number of threads
+            values, vectors = np.linalg.eigh(part.covariance)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            return cls(basis @ part.mean, basis @ root)
 
     @property
     def variance(self) -> FloatArray:
@@ -402,9 +404,14 @@ class PosteriorFit(Fit):
         )
 
     def inclusion(self) -> FloatArray:
-        """1 - probability of zero; 1 for what is always in."""
+        """1 - probability of zero; 1 for what is always in, 0 for a column that says nothing.
+
+        The posterior of such a column is its prior, which may well be in favour of inclusion; but
+        its coefficients are exactly zero.
+        """
         zero = self.phi[:, self.components.is_zero].sum(axis=1)
-        return self.columns.per_feature(1.0 - zero, np.ones(self.levels.scale.size))
+        found = np.where(self.h.any(axis=1), 1.0 - zero, 0.0)
+        return self.columns.per_feature(found, np.ones(self.levels.scale.size))
 
     def autocorrelation(self) -> FloatArray:
         """Lag-1 correlation of the whole path, constant part included, given that it is in."""
@@ -456,5 +463,8 @@ class PosteriorFit(Fit):
         if self.columns.has_intercept:
             gap = self.columns.center[-1] - self.columns.center
             mean = np.einsum("ti,ti->t", gap, self.coef_path())
-            moved = mean, np.einsum("ti,ti->t", gap**2, self.std_path() ** 2)
+            own = self.columns.arrange(self.variance, self.levels.variance)
+            # What coefficients share does not average out over them.
+            shared = np.einsum("ti,ir->tr", gap[:, ~self.columns.always_in], self.background.root)
+            moved = mean, np.einsum("ti,ti->t", gap**2, own) + (shared**2).sum(axis=1)
         return self.levels.averaged_ahead(n_steps, moved)

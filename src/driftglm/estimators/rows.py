@@ -156,13 +156,17 @@ class Rows:
     def directions(self, design: ColumnDesign, unit: FloatArray, most: int) -> FloatArray:
         """(n_features, R) leading directions of the ordinary columns, in the user's units.
 
-        `most` directions at most, and at least PER_DIRECTION rows and columns for each: of a few
-        columns every one can be judged by itself.
+        `most` directions at most, and at least PER_DIRECTION rows (by weight) and columns for each:
+        of a few columns every one can be judged by itself.
         """
-        count = min(most, *(size // PER_DIRECTION for size in (design.n_features, design.n_rows)))
+        # Weights that add up to a whole number may do so up to rounding only.
+        n_rows = int(self.weights.sum() * (1.0 + ROUNDING))
+        count = min(most, *(size // PER_DIRECTION for size in (design.n_features, n_rows)))
         if count < 1:
             return np.zeros((design.n_features, 0))
-        found = leading_directions(self.ordinary, self.codes, design.mean, unit, count)
+        found = leading_directions(
+            self.ordinary, self.codes, design.mean, unit, count, self.weights
+        )
         return np.asarray(found / unit[:, None])
 
     def own_means(self) -> tuple[FloatArray, float]:

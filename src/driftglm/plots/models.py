@@ -110,11 +110,17 @@ def plot_autocorrelation(
 
 def plot_comparison(comparison: Any, *, metric: Any = None) -> Any:
     """Mean loss of every model over the test steps; the same as `comparison.plot()`."""
+    if not hasattr(comparison, "plot"):
+        raise DataError(
+            f"comparison is a {type(comparison).__name__}; pass what evaluation.compare returned."
+        )
     return comparison.plot(metric=metric)
 
 
 def plot_words(model: Any, effect: Any, words: Any = None, k: int = 8) -> Any:
     """Words of one effect over time; the same as `model.plot_words(effect)`."""
+    if not hasattr(model, "plot_words"):
+        raise DataError(f"model is a {type(model).__name__}; pass a fitted DriftTextModel.")
     return model.plot_words(effect, words, k)
 
 

@@ -82,6 +82,7 @@ def write_report(
     target = Path(path)
     _check_path(target)
     _check(model, comparison, top, settings)
+    bundle()  # says what is missing, if it is, before the work
     content: dict[str, Any] = {
         "title": _title(model, comparison) if title is None else str(title),
         "sentence": "" if sentence is None else str(sentence),

@@ -146,6 +146,17 @@ class _Work(RowWork):
         rows = self.score, self.curvature
         return average_levels(self.problem, self.state, *rows, damping=self.damping, flat=self.flat)
 
+    def free_levels(self) -> None:
+        """Let constant levels move.
+
+        Steps that are checked would be held against a bound of constant levels, which the same
+        levels do not reach under the wider prior: no step would be taken. So levels begin anew.
+        """
+        self.flat = False
+        if not self.problem.family.bounded:
+            self.state.level_h[:] = 0.0
+            self.set_levels()
+
     def update_background(self) -> None:
         """The background given the rest."""
         update_background(self.problem, self.state, self.score, self.curvature, self.damping)
@@ -314,7 +325,8 @@ class _Climb:
         self._visit_all()
         self._visit_live(N_INNER)
         for work in self.works:
-            work.flat = False
+            work.free_levels()
+        self.coupling.settle(self.posteriors)
 
     def value(self) -> float:
         return self.coupling.constant + sum(w.problem.value(w.state) for w in self.works)

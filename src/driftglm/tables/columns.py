@@ -68,8 +68,8 @@ def numbers(values: pd.Series, name: str, cure: str) -> FloatArray:
     if bad.any():
         row = int(bad.argmax())
         raise DataError(
-            f"column {name!r:.60} has {values.iloc[row]!r:.40} in row {row}, which is no finite "
-            f"number; {cure}"
+            f"column {name!r:.60} has {str(values.iloc[row])!r:.40} in row {row}, which is no "
+            f"finite number; {cure}"
         )
     return found
 
@@ -112,7 +112,11 @@ def times(table: Table, name: str, freq: Freq) -> Any:
 
 def parse_freq(text: str | None) -> Freq:
     """A freq as it is typed: whole numbers are numbers, other things stay as they are."""
-    return int(text) if text is not None and text.strip().isdecimal() else text
+    if text is None or not text.strip().isdecimal():
+        return text
+    if int(text) < 1:
+        raise DataError(f"freq {text.strip():.20}; a step is 1 or more, or Y, Q, M, W, D of dates.")
+    return int(text)
 
 
 def target(table: Table, name: str, family: str) -> tuple[np.ndarray, Family, str]:

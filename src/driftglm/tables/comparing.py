@@ -27,6 +27,7 @@ BASELINES: dict[str, Any] = {
 }
 PRIORS = ("exact", "variational", "learned", "fixed")
 DEFAULT = (*BASELINES, "exact", "variational", "learned")
+MOST_STEPS = 100_000  # of a range; more is a slip of the finger
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -92,6 +93,7 @@ def compare_table(
     """
     encoder = fit_encoder(table, spec)  # also checks the table before anything is fitted
     data = read_training(table, spec, family, encoder.matrix(table))
+    _check_classes(data, models)
     chosen = contestants(models, data.family)
     X = data.X
     if encoder.vocabulary is not None or any(each.kind == "levels" for each in encoder.columns):
@@ -105,6 +107,17 @@ def compare_table(
         raise DataError(f"{table.name} mixes sparse features with texts; --drop the texts.")
     options |= {"sample_weight": data.weights, "exposure": data.exposure}
     return compare(chosen, X, data.y, data.time, splitter, **options), data
+
+
+def _check_classes(data: Training, models: Sequence[str]) -> None:
+    """Baselines tell two classes apart, drift models any number."""
+    n_classes = len(set(data.y.tolist())) if data.family == "binomial" else 0
+    binary = [name for name in models if name in BASELINES]
+    if n_classes > 2 and binary:  # noqa: PLR2004
+        raise DataError(
+            f"the target has {n_classes} classes, and {', '.join(binary)} are for two; name models "
+            "for more (--models learned,exact,variational), or merge classes."
+        )
 
 
 def _of_features(spec: TableSpec) -> TableSpec:
@@ -122,13 +135,21 @@ def parse_steps(text: str, freq: Freq) -> list[Any]:
         labels = [_step(end, freq) for end in ends]
         if len(labels) == 1:
             out += labels
-        elif isinstance(freq, str):
-            out += list(pd.period_range(labels[0], labels[1]))
         else:
-            out += list(range(labels[0], labels[1] + 1, freq or 1))
+            out += _between(labels[0], labels[1], freq)
     if not out:
         raise DataError(f"steps {text!r:.60} name none; write 2003,2004 or 2003:2005.")
     return out
+
+
+def _between(first: Any, last: Any, freq: Freq) -> list[Any]:
+    """All steps from the first to the last, both included."""
+    ends = (first.ordinal, last.ordinal) if isinstance(freq, str) else (first, last)
+    if ends[1] - ends[0] > MOST_STEPS:
+        raise DataError(f"from {first} to {last} are more than {MOST_STEPS} steps; name fewer.")
+    if isinstance(freq, str):
+        return list(pd.period_range(first, last))
+    return list(range(first, last + 1, freq or 1))
 
 
 def _step(text: str, freq: Freq) -> Any:

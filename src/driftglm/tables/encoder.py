@@ -152,6 +152,7 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
     for role, named in roles.items():
         if named is not None:
             column(table, named, role)
+    _check_roles(roles)
     for name in (*spec.drop, *spec.categorical):
         column(table, name, "drop" if name in spec.drop else "categorical")
     kept = [str(name) for name in table.frame.columns if name not in spec.reserved]
@@ -167,6 +168,18 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
         )
     check_header(names, f"the features of {table.name}")
     return encoder
+
+
+def _check_roles(roles: dict[str, str | None]) -> None:
+    """Raise DataError if one column is to play two parts."""
+    parts: dict[str, str] = {}
+    for role, named in roles.items():
+        if named is not None and named in parts:
+            raise DataError(
+                f"column {named!r:.60} is named as {parts[named]} and as {role}; name two columns."
+            )
+        if named is not None:
+            parts[named] = role
 
 
 def fit_words(
@@ -215,6 +228,7 @@ def _fit_column(values: pd.Series, name: str, spec: TableSpec) -> Column:
         )
     counts = Counter(as_strings(values))
     if not declared and len(counts) > max(MANY_LEVELS, len(values) // 2):
+        _refuse_spoilt_numbers(values, name)
         raise DataError(
             f"column {name!r:.60} has {len(counts)} different texts in {len(values)} rows; drop "
             "it (--drop), read it as text (--text), or say that it is categorical (--categorical)."
@@ -223,6 +237,17 @@ def _fit_column(values: pd.Series, name: str, spec: TableSpec) -> Column:
     if set(levels) == {"False", "True"}:  # as booleans come out of CSV files
         levels = ["False", "True"]
     return Column(name, "levels", tuple(levels))
+
+
+def _refuse_spoilt_numbers(values: pd.Series, name: str) -> None:
+    """Raise DataError if most values are numbers: then the others are the mistake."""
+    found = pd.to_numeric(values.astype(object), errors="coerce").isna().to_numpy(dtype=np.bool_)
+    if 2 * found.sum() < found.size:
+        row = int(found.argmax())
+        raise DataError(
+            f"column {name!r:.60} has {str(values.iloc[row])!r:.40} in row {row}, and no number in "
+            f"{int(found.sum())} of {found.size} rows; correct these rows, or drop it (--drop)."
+        )
 
 
 def _indicators(values: pd.Series, each: Column) -> csr_matrix:

@@ -214,6 +214,9 @@ def learned_sentence(estimator: Any) -> str:
     """How many features matter, which most, and which of them drift."""
     table = estimator.summary()
     total = table["feature"].nunique()
+    # A column that never varies is told nothing by the data: its coefficients are exactly zero.
+    coefs = table[["coef_first", "coef_last", "coef_next"]].to_numpy(dtype=np.float64)
+    table = table[(coefs != 0.0).any(axis=1)]
     # With several classes a feature has a row in each.
     kept = _features(table[table["kind"] != "zero"])
     moving = _features(table[table["kind"].isin(["drifting", "sign-flip"])])

@@ -107,10 +107,16 @@ def _read_file(path: Path, as_text: tuple[str, ...]) -> Table:
         return read_svmlight(path, path.name)
     if kind == ".csv":
         check_header(csv_header(path), path.name)
-    frame = read_table(path, as_text)
+    frame = with_index(read_table(path, as_text))
     check_header([str(name) for name in frame.columns], path.name)
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     return Table(frame, path.name)
+
+
+def with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with its index as columns, if it has names: in a Parquet file they are columns."""
+    names = [name for name in frame.index.names if name is not None]
+    return frame.reset_index(names) if names else frame
 
 
 def check_readable(path: Path) -> None:
@@ -131,8 +137,10 @@ def csv_header(path: Path) -> list[str]:
     try:
         with open_text(path) as stream:
             header = next(csv.reader(stream), [])
-    except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"{path.name} cannot be read as CSV in UTF-8 ({error}).") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is no text in UTF-8 ({error}); save it as UTF-8.") from error
+    except (OSError, EOFError, csv.Error) as error:
+        raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
     if not header:
         raise DataError(f"{path.name} is empty; a table needs a header or rows.")
     if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):

@@ -117,7 +117,7 @@ def write_shards(
         total.update(steps)
         if progress is not None:
             progress(table.n_rows)
-    if not parts:
+    if not sum(part.rows for part in parts):
         raise DataError(f"{Path(path).name} has no rows; there is nothing to split.")
     n_rows = sum(part.rows for part in parts)
     ordered = {step: total[step] for step in sorted(total, key=_step_order)}

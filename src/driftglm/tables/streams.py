@@ -24,6 +24,7 @@ from driftglm.tables.reading import (
     csv_header,
     read_svmlight,
     table_kind,
+    with_index,
 )
 
 MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
@@ -104,7 +105,7 @@ def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
         raise DataError(f"{path.name}: Parquet in chunks needs pyarrow; install it.") from error
     try:
         for batch in pq.ParquetFile(path).iter_batches(batch_size=n_rows):
-            frame = batch.to_pandas()
+            frame = with_index(batch.to_pandas())
             for field in batch.schema:
                 if str(field.type) == "bool":  # with gaps pandas would make them objects
                     frame[field.name] = frame[field.name].astype(np.float64)

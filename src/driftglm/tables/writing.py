@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -48,10 +49,13 @@ def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     write_atomically(place, table_bytes(frame, place))
 
 
-def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
+def check_writable(
+    path: str | os.PathLike[str], *, folder: bool = False, inputs: Iterable[Path | None] = ()
+) -> Path:
     """Raise DataError unless a file (or folder) can be written there; the path otherwise.
 
-    Asked before long work, so that an hour of it is not lost to a mistyped name.
+    Asked before long work, so that an hour of it is not lost to a mistyped name. `inputs` are the
+    files that are read: none of them is ever written over.
     """
     place = Path(path)
     if folder:
@@ -63,6 +67,9 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False) -> Pat
             raise DataError(f"the folder {place} cannot be made ({error.strerror}).") from error
     elif place.is_dir():
         raise DataError(f"{place} is a folder; name a file in it.")
+    for source in inputs:
+        if source is not None and place.exists() and source.exists() and place.samefile(source):
+            raise DataError(f"{place} is what is read; writing would destroy it. Name another.")
     parent = place if folder else place.parent
     if not parent.is_dir():
         raise DataError(f"the folder {parent} does not exist; make it first.")
