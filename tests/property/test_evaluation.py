@@ -9,8 +9,8 @@ from driftglm.baselines.rows import Rows
 from driftglm.baselines.tuning import choose
 from driftglm.evaluation import RollingOrigin
 from driftglm.evaluation.comparison import holm
-from driftglm.files import pack, unpack
 from driftglm.exceptions import TimeError
+from driftglm.files import pack, unpack
 
 years = st.lists(st.integers(2000, 2005), min_size=3, max_size=40).map(np.array)
 

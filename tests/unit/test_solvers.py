@@ -203,8 +203,8 @@ def test_the_state_given_is_left_alone(solver, rng):
     before = dataclasses.asdict(state)
     solver.solve(objective, state, max_iter=20, tol=1e-5)
     after = dataclasses.asdict(state)
-    for part in (before, after):
-        part |= part.pop("background")
+    before.update(before.pop("background"))
+    after.update(after.pop("background"))
     for name, value in before.items():
         assert_array_equal(after[name], value)
 
