@@ -77,8 +77,8 @@ LEARNED = """## What was learned
 - The paper's priors, modes without a dispersion, are good in most months and far off in a few: a
   dummy seen in a single step can take any coefficient.
 - The background and the two views of a level were developed with test years of mda10k_vol in sight,
-  centring with those of elec2 and bike_hour: the learned prior's figures are not out of sample as the
-  baselines' are ([which choice was made by what](../adr/0009-background-and-views.md)).
+  centring with those of elec2 and bike_hour: the learned prior's figures are not out of sample as
+  the baselines' are ([which choice was made by what](../adr/0009-background-and-views.md)).
 - mda10k_vol and beige_fomc have pages of their own: [annual reports](mda10k.md) and
   [text](beige-fomc.md).
 """
