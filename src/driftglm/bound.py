@@ -1,7 +1,8 @@
 """The evidence lower bound of a fit with the learned prior: what its solver must raise.
 
     ELBO = E[log p(y | eta)] + sum_g sum_k (n_gk + a_gk) log pi_gk
-           - sum_i sum_k phi_ik (log phi_ik + KL_ik) - levels' divergence + log p(noise)
+           - sum_i sum_k phi_ik (log phi_ik + KL_ik) - divergences of levels and background
+           + log p(noise)
 
 n_gk is the expected number of features of group g in component k, a_gk what the prior of the
 weights adds to it. Every term belongs to the present posterior, whatever visit set it: no

@@ -28,6 +28,7 @@ from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
 from driftglm.estimators.rows import Rows, check_columns
 from driftglm.estimators.starts import Init, start_paths
 from driftglm.estimators.summary import normal_quantile, summarise
+from driftglm.estimators.views import ViewName, views_of
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
@@ -59,33 +60,15 @@ Extrapolate = Literal["auto", "forecast", "hold", "validate"]
 LEARNED_STARTS: tuple[Init, ...] = ("zero", "lasso-all", "ridge-all", "lasso-one")
 N_RATE_ROUNDS = 5
 N_VALIDATION_STEPS = 3
-LEVELS_MOVE, COLUMNS_MOVE = 0.01, 10.0
-"""Levels move if their variance is above this share of what there is to explain, columns if the F
-statistic of their means by step is above this for one of them."""
-
-
 RACE = 10
 """Passes after which views of the levels are compared: two rounds."""
-
-
-@dataclass(frozen=True)
-class View:
-    """A view of what the levels of the steps are.
-
-    `own` is the share of a step's own mean in what is taken off its columns (None: the mean of all
-    rows throughout), `flat_first` lets the columns speak before levels may move.
-    """
-
-    name: Literal["own", "left"]
-    own: FloatArray | None
-    flat_first: bool = False
 
 
 @dataclass(frozen=True)
 class _Attempt:
     """A fit of one view, and what it takes to go on with it."""
 
-    name: Literal["own", "left"]
+    name: ViewName
     bounds: list[Bound]
     columns: list[Columns]
     coupling: Coupling
@@ -114,6 +97,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     }
 
     _numeric_target: ClassVar[bool] = True
+    _view: ViewName = "own"
 
     def __init__(  # noqa: PLR0913
         self,
@@ -308,7 +292,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         A few rounds tell which; the others are not followed to their end.
         """
         raw, order = responses[0].design()
-        views = self._views(responses, raw, order, again=bool(earlier))
+        views = views_of(responses, raw, order, kept=self._view if earlier else None)
         most = self.max_iter if len(views) == 1 else min(self.max_iter, RACE)
         attempts: list[_Attempt] = []
         basis: FloatArray | None = None
@@ -339,27 +323,6 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             for bound, state, each in zip(best.bounds, result.states, best.columns, strict=True)
         ]
         return result
-
-    def _views(
-        self, responses: list[Rows], raw: ColumnDesign, order: IntArray, *, again: bool
-    ) -> list[View]:
-        """What a level may be: its step's own, or what is left when the columns have spoken.
-
-        Where levels hardly move, or the means of the columns do not, the two are the same; a fit
-        that goes on keeps its view.
-        """
-        if not responses[0].intercept:
-            return [View("own", None)]
-        found = [each.own_means() for each in responses]
-        own = View("own", np.mean([share for share, _ in found], axis=0))
-        left = View("left", None, flat_first=True)
-        if again:
-            return [left if getattr(self, "_view", "own") == "left" else own]
-        moved = max(v / each.reference for (_, v), each in zip(found, responses, strict=True))
-        columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
-        if moved < LEVELS_MOVE or columns < COLUMNS_MOVE:
-            return [own]
-        return [own, left]
 
     def _data(self, rows: Rows, design: ColumnDesign, order: IntArray) -> dict[str, Any]:
         """What a Problem is made of."""

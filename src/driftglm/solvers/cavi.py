@@ -1,7 +1,8 @@
 """Coordinate ascent on the evidence lower bound, one path at a time.
 
-A pass updates the levels, then visits paths (most correlated first), then the noise, then the
-weights of the mixture; each step is the exact maximiser given the rest, so the bound never falls.
+A pass updates the levels, then the background, then visits paths (most correlated first), then the
+noise, then the weights of the mixture; each step is the exact maximiser given the rest, so that the
+bound never falls. Where a family's model is not a bound, steps are checked and shortened instead.
 Paths that are almost surely zero are visited every few passes only, and components no feature
 uses are dropped, if the weights have no prior.
 """

@@ -1,0 +1,53 @@
+"""What the level of a step may be, with the learned prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design import ColumnDesign
+from driftglm.estimators.rows import Rows
+
+ViewName = Literal["own", "left"]
+LEVELS_MOVE, COLUMNS_MOVE = 0.01, 10.0
+"""Levels move if their variance is above this share of what there is to explain, columns if the F
+statistic of their means by step is above this for one of them."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A view of what the levels of the steps are.
+
+    `own` is the share of a step's own mean in what is taken off its columns (None: the mean of all
+    rows throughout), `flat_first` lets the columns speak before levels may move.
+    """
+
+    name: ViewName
+    own: FloatArray | None
+    flat_first: bool = False
+
+
+def views_of(
+    responses: list[Rows], raw: ColumnDesign, order: IntArray, kept: ViewName | None = None
+) -> list[View]:
+    """What a level may be: its step's own, or what is left when the columns have spoken.
+
+    Where levels hardly move, or the means of the columns do not, the two are the same; a fit that
+    goes on keeps the view it is given in `kept`. `raw` are the columns as they are, their rows in
+    `order`.
+    """
+    if not responses[0].intercept:
+        return [View("own", None)]
+    found = [each.own_means() for each in responses]
+    own = View("own", np.mean([share for share, _ in found], axis=0))
+    left = View("left", None, flat_first=True)
+    if kept is not None:
+        return [left if kept == "left" else own]
+    moved = max(v / each.reference for (_, v), each in zip(found, responses, strict=True))
+    columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
+    if moved < LEVELS_MOVE or columns < COLUMNS_MOVE:
+        return [own]
+    return [own, left]
