@@ -97,7 +97,6 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     }
 
     _numeric_target: ClassVar[bool] = True
-    _view: ViewName = "own"
 
     def __init__(  # noqa: PLR0913
         self,
@@ -292,7 +291,8 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         A few rounds tell which; the others are not followed to their end.
         """
         raw, order = responses[0].design()
-        views = views_of(responses, raw, order, kept=self._view if earlier else None)
+        kept: ViewName | None = getattr(self, "_view", "own") if earlier else None
+        views = views_of(responses, raw, order, kept)
         most = self.max_iter if len(views) == 1 else min(self.max_iter, RACE)
         attempts: list[_Attempt] = []
         basis: FloatArray | None = None
