@@ -105,6 +105,8 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell's background jobs ignore interrupts, and so would the command.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
         assert process.stderr.readline().startswith("Log realised volatility")
         time.sleep(0.3)
