@@ -17,10 +17,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def kernel(function: Function) -> Function:
     """Compile a function of plain arrays and scalars; the machine code is cached on disk.
 
-    Kernels that receive or close over other jitted *objects* miss the cache in every new
-    process, so they take arrays only. Calling another module-level kernel is fine.
+    Kernels let other threads run beside them. Those that receive or close over other jitted
+    *objects* miss the cache in every new process, so they take arrays only. Calling another
+    module-level kernel is fine.
     """
-    compiled = numba.njit(cache=True, error_model="numpy")(function)
+    compiled = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
     _KERNELS.append(compiled)
     return cast("Function", compiled)
 

@@ -444,7 +444,7 @@ def test_an_empty_step_lies_among_its_neighbours_and_is_less_certain(problem, al
 # ------------------------------------------------------------------------------------- threads
 
 SCRIPT = """
-import hashlib, sys
+import hashlib, os, sys
 import numpy as np
 from driftglm import DriftRegressor
 n_rows, n_features = int(sys.argv[1]), int(sys.argv[2])
@@ -452,7 +452,8 @@ rng = np.random.default_rng(0)
 time = np.repeat(np.arange(4), n_rows // 4)
 X = rng.normal(size=(time.size, n_features))
 y = X[:, 0] * (1 + 0.3 * time) + X[:, 1] + rng.normal(size=time.size)
-model = DriftRegressor(keep_data=True, always_in=[2]).fit(X, y, time=time)
+jobs = int(os.environ["OMP_NUM_THREADS"])
+model = DriftRegressor(keep_data=True, always_in=[2], n_jobs=jobs).fit(X, y, time=time)
 model.update(X[:50], y[:50], time=np.full(50, 4))
 digest = hashlib.sha256()
 for value in (model.coef_path_, model.coef_std_path_, model.inclusion_probability_,

@@ -114,13 +114,70 @@ def test_zeros_are_not_stored(how, rng):
     assert design.values.all()
 
 
-def test_single_precision_entries_are_read_as_double(rng):
+@pytest.mark.parametrize("how", ["float32 entries", "float32 dense"])
+def test_single_precision_is_kept_and_sums_are_in_double(how, rng):
     X, codes = matrix(rng)
     X = X.astype(np.float32).astype(np.float64)
-    design, _ = ColumnDesign.from_matrix(as_stored(X, "float32 entries"), codes, N_STEPS)
-    assert design.values.dtype == np.float64
+    given = X.astype(np.float32) if how == "float32 dense" else as_stored(X, how)
+    design, _ = ColumnDesign.from_matrix(given, codes, N_STEPS)
+    assert design.values.dtype == np.float32
     expected, _ = ColumnDesign.from_matrix(X, codes, N_STEPS)
-    assert_array_equal(design.values, expected.values)
+    score = rng.normal(size=len(X))
+    assert_array_equal(design.gradient(score), expected.gradient(score))
+    assert_array_equal(design.squares(score**2), expected.squares(score**2))
+
+
+def indicators(rng, n_rows=300, n_features=1100):
+    """More columns than are filled at once; one of ones, one of zeros."""
+    X = (rng.random((n_rows, n_features)) < rng.random(n_features)).astype(np.float64)
+    X[:, 3], X[:, 5] = 1.0, 0.0
+    return X, rng.choice([0, 1, 2, 4], n_rows)
+
+
+@pytest.mark.parametrize("how", ["dense", "csr", "explicit zeros", "unsorted indices"])
+@pytest.mark.parametrize("own", [None, np.array([0.9, 0.8, 0.7, 0.0, 0.6])])
+def test_ones_need_not_be_stored(how, own, rng):
+    X, codes = indicators(rng)
+    lean, _ = ColumnDesign.from_matrix(as_stored(X, how), codes, N_STEPS, compact=True)
+    full, _ = ColumnDesign.from_matrix(X, codes, N_STEPS)
+    assert lean.values.size == 0
+    assert full.values.size == lean.rows.size == X.sum()
+    assert_array_equal(lean.units(np.ones(len(X))), full.units(np.ones(len(X))))
+    beta, score = rng.normal(size=(X.shape[1], N_STEPS)), rng.normal(size=len(X))
+    for weights in (np.ones(len(X)), rng.uniform(0.5, 2, len(X))):
+        one, other = lean.centered(weights, own), full.centered(weights, own)
+        assert_allclose(one.mean, other.mean, rtol=1e-14)
+        assert_allclose(one.eta(beta), other.eta(beta), rtol=1e-11, atol=1e-11)
+        assert_allclose(one.gradient(score), other.gradient(score), rtol=1e-11, atol=1e-12)
+        assert_allclose(one.squares(weights), other.squares(weights), rtol=1e-11, atol=1e-12)
+        assert_allclose(one.movement(weights), other.movement(weights), rtol=1e-9)
+        basis = rng.normal(size=(X.shape[1], 3))
+        assert_allclose(one.project(basis), other.project(basis), rtol=1e-10, atol=1e-10)
+        moments = np.zeros((2, 2, len(X)))
+        for design, out in zip((one, other), moments, strict=True):
+            design.add_moments_inplace(np.arange(X.shape[1]), beta, beta**2, out)
+        assert_allclose(*moments, rtol=1e-9, atol=1e-9)
+
+
+def test_other_constants_are_stored(rng):
+    X, codes = indicators(rng)
+    design, _ = ColumnDesign.from_matrix(2.0 * X, codes, N_STEPS, compact=True)
+    assert (design.values == 2.0).all()
+    assert design.values.size == X.sum()
+
+
+@pytest.mark.parametrize("how", ["csr", "explicit zeros"])
+def test_threads_change_no_bit_of_a_design(how, rng):
+    X, codes = matrix(rng, 200, 40)
+    weights, basis = rng.uniform(0.5, 2, len(X)), rng.normal(size=(X.shape[1], 3))
+    found = []
+    for threads in (1, 2, 7):
+        design, _ = ColumnDesign.from_matrix(as_stored(X, how), codes, N_STEPS, threads=threads)
+        parts = design.rows, design.values, design.segments, design.project(basis)
+        found.append((*parts, design.sums(weights), design.squares(weights)))
+    for other in found[1:]:
+        for one, two in zip(found[0], other, strict=True):
+            assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("how", ["duplicates", "unsorted indices"])

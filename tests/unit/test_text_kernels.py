@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 
+from driftglm._threads import n_threads
 from driftglm.estimators.text_data import (
     collapse,
     effect_design,
@@ -17,7 +18,7 @@ from driftglm.solvers.base import StopReason
 from driftglm.solvers.text_learned import LearnedTextSolver
 from driftglm.solvers.text_mode import ModeTextSolver, TiedPrior
 from driftglm.solvers.text_rates import log_rates_inplace, slope_inplace, start_rates_inplace
-from driftglm.solvers.text_threads import chunks, in_order, n_threads, run_chunks
+from driftglm.solvers.text_threads import chunks, in_order, run_chunks
 
 T, F, V = 3, 4, 7
 

@@ -8,6 +8,10 @@ Columns may be centred without being touched: x - center is never formed, only a
 column far from zero would otherwise compete with the intercept, and one-at-a-time updates crawl.
 Only columns without a single zero are shifted for good: they alone can lie so far from zero that
 accounting would lose all digits, and they have no zeros to keep.
+
+Entries that are all one are not stored: words that occur or do not need a row number each, a third
+of the memory, and a pass over them is bound by memory. Values given in single precision are kept
+in it; all sums are in double precision.
 """
 
 from __future__ import annotations
@@ -17,15 +21,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from driftglm._jit import kernel
+from driftglm._threads import each, ranges
 from driftglm._typing import FloatArray, IntArray
+from driftglm.design.turning import Entries, RowArray, columns_of_csr, columns_of_dense, only_ones
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-RowArray = NDArray[np.int32]
 ROUNDING = 1e-13
 
 
@@ -36,7 +40,8 @@ class ColumnDesign:
     Parameters
     ----------
     values, rows
-        The nonzero entries and their (sorted) row numbers, each (n_entries,).
+        The nonzero entries and their (sorted) row numbers, each (n_entries,); no values at all
+        where every entry is one.
     segments
         (n_features, n_timesteps + 1); entries of feature i at step t are
         values[segments[i, t]:segments[i, t + 1]].
@@ -47,6 +52,8 @@ class ColumnDesign:
         zeros included.
     shift
         (n_features,); what has been taken off the stored values already.
+    threads
+        How many threads may work on it; no figure depends on their number.
     """
 
     values: FloatArray
@@ -55,29 +62,49 @@ class ColumnDesign:
     steps: IntArray
     center: FloatArray
     shift: FloatArray
+    threads: int = 1
 
     @classmethod
     def from_matrix(
-        cls, X: FloatArray | csr_array, codes: IntArray, n_timesteps: int
+        cls,
+        X: FloatArray | csr_array,
+        codes: IntArray,
+        n_timesteps: int,
+        *,
+        compact: bool = False,
+        threads: int = 1,
     ) -> tuple[ColumnDesign, IntArray]:
         """Build from a dense array or a CSR matrix, not centred; also returns the row order.
 
-        Row n of the design is row order[n] of X; ties keep their order.
+        Row n of the design is row order[n] of X; ties keep their order. `compact` leaves out
+        values that are all one.
         """
         order = np.argsort(codes, kind="stable").astype(np.int64)
         steps = np.searchsorted(codes[order], np.arange(n_timesteps + 1)).astype(np.int64)
         if isinstance(X, np.ndarray):
-            parts = _columns_of_dense(np.ascontiguousarray(X), order, steps)
+            X = np.ascontiguousarray(X)
+            parts = columns_of_dense(X, order, steps, compact and only_ones(X.ravel()))
         else:
             if not X.has_canonical_format:
                 # Entries given twice would add up in X but not in its squares.
                 X = X.copy()
                 X.sum_duplicates()
-            csr: Any = (X.indptr, X.indices, X.data.astype(np.float64, copy=False))
-            parts = _columns_of_csr(csr, X.shape[1], order, steps)
+            ones = compact and only_ones(X.data)
+            csr: Any = (X.indptr, X.indices, X.data)
+            parts = columns_of_csr(csr, X.shape[1], (order, steps), ones, threads)
         n_features = parts[2].shape[0]
         center, shift = np.zeros((n_features, n_timesteps)), np.zeros(n_features)
-        return cls(*parts, steps, center, shift), order
+        return cls(*parts, steps, center, shift, threads), order
+
+    @property
+    def _entries(self) -> Entries:
+        return self.values, self.rows, self.segments
+
+    def _counts(self, weights: FloatArray) -> FloatArray | None:
+        """Sums of weights * x where they need no look at the entries: all ones."""
+        if self.values.size or not bool((weights == 1.0).all()):
+            return None
+        return np.diff(self.segments, axis=1).astype(np.float64)
 
     def centered(self, weights: FloatArray, own: FloatArray | None = None) -> ColumnDesign:
         """The same design with every column's weighted mean taken off.
@@ -97,7 +124,7 @@ class ColumnDesign:
         before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
         center = center[:, np.maximum(before, 0)]
         full = np.flatnonzero(self.segments[:, -1] - self.segments[:, 0] == self.n_rows)
-        if not full.size:
+        if not full.size or not self.values.size:
             return dataclasses.replace(self, center=center)
         values, shift = self.values.copy(), np.zeros_like(means)
         shift[full] = means[full]
@@ -143,8 +170,7 @@ class ColumnDesign:
         self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
     ) -> None:
         """Add to (2, n_rows) means and variances of eta what some features contribute."""
-        entries = (self.values, self.rows, self.segments)
-        _add_moments(entries, features, self.center, (beta, variance), moments)
+        _add_moments(self._entries, features, self.center, (beta, variance), moments)
         center = self.center[features]
         moments[0] -= self.spread((center * beta[features]).sum(axis=0))
         moments[1] += self.spread((center**2 * variance[features]).sum(axis=0))
@@ -153,8 +179,13 @@ class ColumnDesign:
         self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
     ) -> None:
         """`squares` and `sums` of some features, put into their rows of both arrays."""
-        entries = (self.values, self.rows, self.segments)
-        _weigh(entries, features, curvature, squares, sums)
+        counts = self._counts(curvature)
+        if counts is not None:
+            squares[features] = sums[features] = counts[features]
+        else:
+            parts = [(features[a:b],) for a, b in ranges(features.size, self.threads)]
+            entries = self._entries
+            each(lambda part: _weigh(entries, part, curvature, squares, sums), parts, self.threads)
         center, raw = self.center[features], squares[features]
         if not center.any():
             return
@@ -166,14 +197,15 @@ class ColumnDesign:
     def project(self, basis: FloatArray) -> FloatArray:
         """(n_rows, R): every centred row times the columns of `basis` (n_features, R)."""
         basis = np.ascontiguousarray(basis)
-        out = _project(self.values, self.rows, self.segments, basis, self.n_rows)
+        out = np.zeros((self.n_rows, basis.shape[1]))
+        entries, parts = self._entries, ranges(self.n_timesteps, self.n_timesteps)
+        each(lambda a, b: _project_inplace(entries, a, b, basis, out), parts, self.threads)
         taken = np.einsum("it,ir->tr", self.center, basis)
         return np.asarray(out - np.repeat(taken, np.diff(self.steps), axis=0))
 
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""
-        raw = _gradient(self.values, self.rows, self.segments, score)
-        return raw - self.center * self.by_step(score)
+        return self.sums(score) - self.center * self.by_step(score)
 
     def squares(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x^2 per feature and step: the diagonal of X'WX."""
@@ -214,7 +246,13 @@ class ColumnDesign:
 
     def sums(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x per feature and step, x not centred."""
-        return _gradient(self.values, self.rows, self.segments, curvature)
+        counts = self._counts(curvature)
+        if counts is not None:
+            return counts
+        out = np.empty((self.n_features, self.n_timesteps))
+        entries, parts = self._entries, ranges(self.n_features, self.threads)
+        each(lambda a, b: _sums_inplace(entries, a, b, curvature, out), parts, self.threads)
+        return out
 
     def by_step(self, rows: FloatArray) -> FloatArray:
         """Sums of a row quantity over each step: (n_timesteps,)."""
@@ -226,81 +264,66 @@ class ColumnDesign:
 
 
 @kernel
-def _project(
-    values: FloatArray, rows: RowArray, segments: IntArray, basis: FloatArray, n_rows: int
-) -> FloatArray:
-    n_features, n_columns = basis.shape
-    out = np.zeros((n_rows, n_columns))
-    for i in range(n_features):
-        for k in range(segments[i, 0], segments[i, -1]):
-            x, n = values[k], rows[k]
-            for r in range(n_columns):
-                out[n, r] += x * basis[i, r]
-    return out
+def dot_segment(
+    values: FloatArray, rows: RowArray, first: int, last: int, vector: FloatArray
+) -> float:
+    """Sum of x * vector over some entries.
+
+    Four sums at once: each addition would otherwise wait for the one before it.
+    """
+    a = b = c = d = 0.0
+    k = first
+    if values.shape[0] == 0:
+        while k + 3 < last:
+            a += vector[rows[k]]
+            b += vector[rows[k + 1]]
+            c += vector[rows[k + 2]]
+            d += vector[rows[k + 3]]
+            k += 4
+        while k < last:
+            a += vector[rows[k]]
+            k += 1
+    else:
+        while k + 3 < last:
+            a += values[k] * vector[rows[k]]
+            b += values[k + 1] * vector[rows[k + 1]]
+            c += values[k + 2] * vector[rows[k + 2]]
+            d += values[k + 3] * vector[rows[k + 3]]
+            k += 4
+        while k < last:
+            a += values[k] * vector[rows[k]]
+            k += 1
+    return (a + b) + (c + d)
 
 
 @kernel
-def _place(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Segment ends and a running write position, from entry counts (n_features, n_timesteps)."""
-    n_features, n_steps = counts.shape
-    segments = np.empty((n_features, n_steps + 1), dtype=np.int64)
-    total = 0
-    for i in range(n_features):
-        for t in range(n_steps):
-            segments[i, t] = total
-            total += counts[i, t]
-        segments[i, n_steps] = total
-    return segments, segments[:, 0].copy()
+def add_segment(
+    values: FloatArray, rows: RowArray, first: int, last: int, factor: float, vector: FloatArray
+) -> None:
+    """Add x * factor to the vector at every entry's row."""
+    if values.shape[0] == 0:
+        for k in range(first, last):
+            vector[rows[k]] += factor
+    else:
+        for k in range(first, last):
+            vector[rows[k]] += values[k] * factor
 
 
 @kernel
-def _columns_of_csr(
-    csr: tuple[IntArray, IntArray, FloatArray], n_features: int, order: IntArray, steps: IntArray
-) -> tuple[FloatArray, RowArray, IntArray]:
-    indptr, indices, data = csr
-    n_steps = steps.shape[0] - 1
-    counts = np.zeros((n_features, n_steps), dtype=np.int64)
-    for t in range(n_steps):
-        for n in range(steps[t], steps[t + 1]):
-            for k in range(indptr[order[n]], indptr[order[n] + 1]):
-                if data[k] != 0.0:
-                    counts[indices[k], t] += 1
-    segments, position = _place(counts)
-    values = np.empty(counts.sum())
-    rows = np.empty(values.shape[0], dtype=np.int32)
-    for n in range(order.shape[0]):
-        for k in range(indptr[order[n]], indptr[order[n] + 1]):
-            if data[k] != 0.0:
-                at = position[indices[k]]
-                values[at] = data[k]
-                rows[at] = n
-                position[indices[k]] = at + 1
-    return values, rows, segments
-
-
-@kernel
-def _columns_of_dense(
-    X: FloatArray, order: IntArray, steps: IntArray
-) -> tuple[FloatArray, RowArray, IntArray]:
-    n_steps = steps.shape[0] - 1
-    n_features = X.shape[1]
-    counts = np.zeros((n_features, n_steps), dtype=np.int64)
-    for t in range(n_steps):
-        for n in range(steps[t], steps[t + 1]):
-            for i in range(n_features):
-                if X[order[n], i] != 0.0:
-                    counts[i, t] += 1
-    segments, position = _place(counts)
-    values = np.empty(counts.sum())
-    rows = np.empty(values.shape[0], dtype=np.int32)
-    for n in range(order.shape[0]):
-        for i in range(n_features):
-            x = X[order[n], i]
-            if x != 0.0:
-                values[position[i]] = x
-                rows[position[i]] = n
-                position[i] += 1
-    return values, rows, segments
+def _project_inplace(
+    entries: Entries, start: int, stop: int, basis: FloatArray, out: FloatArray
+) -> None:
+    """Some steps, one by one: a step's rows stay in the cache while features pass over them."""
+    values, rows, segments = entries
+    n_columns = basis.shape[1]
+    ones = values.shape[0] == 0
+    for t in range(start, stop):
+        for i in range(segments.shape[0]):
+            for k in range(segments[i, t], segments[i, t + 1]):
+                x = 1.0 if ones else values[k]
+                row = out[rows[k]]
+                for r in range(n_columns):
+                    row[r] += x * basis[i, r]
 
 
 @kernel
@@ -326,6 +349,9 @@ def _single_value(values: FloatArray, segments: IntArray) -> FloatArray:
     for i in range(n_features):
         first, last = segments[i, 0], segments[i, segments.shape[1] - 1]
         if first == last:
+            continue
+        if values.shape[0] == 0:
+            out[i] = 1.0
             continue
         out[i] = abs(values[first])
         for k in range(first, last):
@@ -353,28 +379,20 @@ def _eta(
         for t in range(beta.shape[1]):
             coefficient = beta[i, t]
             if coefficient != 0.0:
-                for k in range(segments[i, t], segments[i, t + 1]):
-                    eta[rows[k]] += values[k] * coefficient
+                first, last = segments[i, t], segments[i, t + 1]
+                add_segment(values, rows, first, last, coefficient, eta)
     return eta
 
 
 @kernel
-def _gradient(
-    values: FloatArray, rows: RowArray, segments: IntArray, score: FloatArray
-) -> FloatArray:
-    n_features, n_steps = segments.shape[0], segments.shape[1] - 1
-    out = np.empty((n_features, n_steps))
-    for i in range(n_features):
-        for t in range(n_steps):
-            total = 0.0
-            for k in range(segments[i, t], segments[i, t + 1]):
-                total += values[k] * score[rows[k]]
-            out[i, t] = total
-    return out
-
-
-Entries = tuple[FloatArray, RowArray, IntArray]
-"""values, rows, segments."""
+def _sums_inplace(
+    entries: Entries, start: int, stop: int, weights: FloatArray, out: FloatArray
+) -> None:
+    """Sums of x * weights of some features, step by step."""
+    values, rows, segments = entries
+    for i in range(start, stop):
+        for t in range(segments.shape[1] - 1):
+            out[i, t] = dot_segment(values, rows, segments[i, t], segments[i, t + 1], weights)
 
 
 @kernel
@@ -389,6 +407,10 @@ def _weigh(
     values, rows, segments = entries
     for i in features:
         for t in range(segments.shape[1] - 1):
+            if values.shape[0] == 0:
+                total = dot_segment(values, rows, segments[i, t], segments[i, t + 1], curvature)
+                squares[i, t], sums[i, t] = total, total
+                continue
             square = total = 0.0
             for k in range(segments[i, t], segments[i, t + 1]):
                 part = values[k] * curvature[rows[k]]
@@ -408,6 +430,7 @@ def _add_moments(
     """What x adds to eta's mean, and x^2 - 2 center x to its variance."""
     values, rows, segments = entries
     beta, variance = change
+    ones = values.shape[0] == 0
     for i in features:
         for t in range(segments.shape[1] - 1):
             b, v = beta[i, t], variance[i, t]
@@ -415,6 +438,6 @@ def _add_moments(
                 continue
             twice = 2.0 * center[i, t]
             for k in range(segments[i, t], segments[i, t + 1]):
-                x = values[k]
+                x = 1.0 if ones else values[k]
                 moments[0, rows[k]] += x * b
                 moments[1, rows[k]] += x * (x - twice) * v

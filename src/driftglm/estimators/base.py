@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
+from driftglm._threads import n_threads
 from driftglm._typing import FloatArray, IntArray
 from driftglm.bound import Bound, Posterior
 from driftglm.data.checks import check_numbers, check_weights, log_exposure
@@ -170,7 +171,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             X,
             y,
             accept_sparse="csr",
-            dtype=np.float64,
+            dtype=[np.float64, np.float32],
             y_numeric=self._numeric_target,
             ensure_min_samples=2,
         )
@@ -193,6 +194,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             always_in=feature_mask(self.always_in, X.shape[1], names, "always_in"),
             static=feature_mask(self.static, X.shape[1], names, "static"),
             intercept=self.fit_intercept,
+            threads=n_threads(self.n_jobs),
         )
         self._fit_steps(rows, axis)
         return self
@@ -229,7 +231,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             X,
             y,
             accept_sparse="csr",
-            dtype=np.float64,
+            dtype=[np.float64, np.float32],
             y_numeric=self._numeric_target,
             reset=False,
         )
@@ -544,7 +546,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     def _linear_predictor(self, X: Any, time: Any) -> FloatArray:
         """eta of every row and response, with the coefficients of its step (or of the next)."""
         check_is_fitted(self, "coef_path_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         eta = np.empty((X.shape[0], len(self._fits)))
         for rows, steps in self._by_step(time, X.shape[0]):
             part = X if time is None else X[rows]
@@ -574,7 +576,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         if not self._has_posterior:
             mean = self._linear_predictor(X, time)
             return mean, np.zeros_like(mean)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         mean, variance = np.empty((2, X.shape[0], len(self._fits)))
         for rows, steps in self._by_step(time, X.shape[0], drift=drift):
             part = X if time is None else X[rows]

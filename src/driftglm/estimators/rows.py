@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.checks import LARGEST, SMALLEST
 from driftglm.design import ColumnDesign, leading_directions
@@ -43,6 +44,8 @@ class Rows:
         Masks over the columns.
     intercept
         Whether a level path is fitted beside the features.
+    threads
+        How many may work on the design.
     """
 
     X: Any
@@ -56,6 +59,7 @@ class Rows:
     family: Family
     exposure: FloatArray
     own: FloatArray | None = None
+    threads: int = 1
 
     def take(self, keep: BoolArray) -> Rows:
         """Some of the rows, on an axis that ends with the last step that has one."""
@@ -147,7 +151,9 @@ class Rows:
 
     def design(self) -> tuple[ColumnDesign, IntArray]:
         """The ordinary columns as they are, and the order of the design's rows."""
-        return ColumnDesign.from_matrix(self.ordinary, self.codes, self.n_timesteps)
+        return ColumnDesign.from_matrix(
+            self.ordinary, self.codes, self.n_timesteps, compact=True, threads=self.threads
+        )
 
     def centered(self, design: ColumnDesign, order: IntArray) -> ColumnDesign:
         """The same, centred if there is an intercept."""
@@ -247,9 +253,7 @@ class Rows:
 
 def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
     """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sp.issparse(X):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
+    low, high = column_ranges(X) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     size = np.maximum(np.abs(low), np.abs(high))
     extreme = (size > LARGEST) | ((size > 0) & (size < SMALLEST))
     if extreme.any():
@@ -275,6 +279,35 @@ def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
             DataWarning,
             stacklevel=5,
         )
+
+
+@kernel
+def _ranges(
+    indices: IntArray, data: FloatArray, n_columns: int
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Least and largest stored entry of every column, and how many there are."""
+    low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    counts = np.zeros(n_columns, dtype=np.int64)
+    for k in range(indices.shape[0]):
+        i = indices[k]
+        low[i], high[i] = min(low[i], data[k]), max(high[i], data[k])
+        counts[i] += 1
+    return low, high, counts
+
+
+def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
+    """Least and largest value of every column of a CSR matrix, zeros included.
+
+    The matrix's own methods sort all its entries by column first, twice.
+    """
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    low, high, counts = _ranges(X.indices, X.data, X.shape[1])
+    some_zero = counts < X.shape[0]
+    return np.where(some_zero, np.minimum(low, 0.0), low), np.where(
+        some_zero, np.maximum(high, 0.0), high
+    )
 
 
 def _listed(mask: BoolArray, names: Any) -> str:

@@ -384,6 +384,25 @@ class _Climb:
             _learn_boldly(self.works, n_steps)
 
 
+@kernel
+def _em_inplace(likelihood: FloatArray, prior: FloatArray, n_steps: int, pi: FloatArray) -> None:
+    """EM steps for the weights of a mixture; no BLAS, whose sums depend on its threads."""
+    n_paths, n_components = likelihood.shape
+    counts = np.empty(n_components)
+    for _ in range(n_steps):
+        counts[:] = 0.0
+        for i in range(n_paths):
+            total = 0.0
+            for k in range(n_components):
+                total += likelihood[i, k] * pi[k]
+            share = 1.0 / total
+            for k in range(n_components):
+                counts[k] += likelihood[i, k] * share
+        for k in range(n_components):
+            pi[k] = pi[k] * counts[k] + prior[k]
+        pi /= pi.sum()
+
+
 def _learn_boldly(works: list[_Work], n_steps: int) -> None:
     """Many EM steps for the weights at once, at the evidences the last visits found.
 
@@ -399,11 +418,7 @@ def _learn_boldly(works: list[_Work], n_steps: int) -> None:
             continue
         likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
         pi, prior = np.exp(log_pi[g, possible]), works[0].state.prior_counts[g, possible]
-        for _ in range(n_steps):
-            # einsum, not a BLAS product: the sum must not depend on the number of threads.
-            total = np.einsum("ik,k->i", likelihood, pi)
-            pi = pi * (likelihood / total[:, None]).sum(axis=0) + prior
-            pi /= pi.sum()
+        _em_inplace(likelihood, prior, n_steps, pi)
         with np.errstate(divide="ignore"):
             log_pi[g, possible] = np.log(pi)
     for work in works:

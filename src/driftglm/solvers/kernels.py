@@ -12,7 +12,8 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design.columns import RowArray
+from driftglm.design.columns import add_segment, dot_segment
+from driftglm.design.turning import RowArray
 from driftglm.priors.chain import solve_tridiagonal_inplace
 
 Columns = tuple[FloatArray, RowArray, IntArray, FloatArray, FloatArray]
@@ -29,9 +30,7 @@ def gradient_inplace(columns: Columns, i: int, state: RowState, out: FloatArray)
     values, rows, segments, center, sums = columns
     score, _, steps = state
     for t in range(out.shape[0]):
-        total = 0.0
-        for k in range(segments[i, t], segments[i, t + 1]):
-            total += values[k] * score[rows[k]]
+        total = dot_segment(values, rows, segments[i, t], segments[i, t + 1], score)
         rest = steps[1, t] - steps[0, t] * steps[2, t]
         out[t] = total - steps[0, t] * sums[i, t] - center[i, t] * rest
 
@@ -47,11 +46,14 @@ def shift_inplace(columns: Columns, i: int, change: FloatArray, state: RowState)
             continue
         steps[0, t] -= center[i, t] * delta
         steps[1, t] -= sums[i, t] * delta
+        first, last = segments[i, t], segments[i, t + 1]
         if curvature.shape[0] == 0:
-            for k in range(segments[i, t], segments[i, t + 1]):
-                score[rows[k]] -= values[k] * delta
+            add_segment(values, rows, first, last, -delta, score)
+        elif values.shape[0] == 0:
+            for k in range(first, last):
+                score[rows[k]] -= curvature[rows[k]] * delta
         else:
-            for k in range(segments[i, t], segments[i, t + 1]):
+            for k in range(first, last):
                 score[rows[k]] -= curvature[rows[k]] * values[k] * delta
 
 

@@ -26,7 +26,6 @@ from driftglm.solvers.text_rates import (
     start_rates_inplace,
     try_move,
 )
-from driftglm.solvers.text_threads import released
 
 N_TRIES = 25
 FACTOR = 4.0
@@ -160,7 +159,7 @@ def _visit_inplace(
     return pull
 
 
-@released
+@kernel
 def sweep_words_inplace(
     words: tuple[int, int],
     effects: Effects,

@@ -30,7 +30,6 @@ from driftglm.solvers.text_rates import (
     start_rates_inplace,
     try_move,
 )
-from driftglm.solvers.text_threads import released
 
 N_TRIES = 20
 LONGEST = 1.0
@@ -139,7 +138,7 @@ def _visit_inplace(
         damping *= 0.25
 
 
-@released
+@kernel
 def visit_words_inplace(
     words: tuple[int, int],
     effects: Effects,
@@ -204,7 +203,7 @@ def visit_words_inplace(
         add_expected_inplace(log_rate, rates[0], expected)
 
 
-@released
+@kernel
 def ahead_words_inplace(
     words: tuple[int, int], tables: Tables, paths: Paths, out: FloatArray
 ) -> None:

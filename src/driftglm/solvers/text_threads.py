@@ -6,34 +6,14 @@ fit has the same digits for any number of threads.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast
 
-import numba
 import numpy as np
 
+from driftglm._threads import each, n_threads
 from driftglm._typing import FloatArray
 
 N_CHUNKS = 64
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def released(function: Function) -> Function:
-    """A kernel that lets other threads run beside it; what it calls does too."""
-    compiled = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
-    return cast("Function", compiled)
-
-
-def n_threads(n_jobs: int | None) -> int:
-    """Threads meant by `n_jobs`, by scikit-learn's convention: None is 1, -1 all processors."""
-    if n_jobs is None:
-        return 1
-    if n_jobs < 0:
-        return max((os.cpu_count() or 1) + 1 + n_jobs, 1)
-    return max(n_jobs, 1)
 
 
 def chunks(n_words: int) -> list[tuple[int, int]]:
@@ -45,14 +25,7 @@ def chunks(n_words: int) -> list[tuple[int, int]]:
 def run_chunks(visit: Callable[[int, int, int], None], n_words: int, n_jobs: int | None) -> None:
     """Call `visit(chunk, first, last)` for every chunk of words."""
     parts = [(c, first, last) for c, (first, last) in enumerate(chunks(n_words))]
-    threads = min(n_threads(n_jobs), len(parts))
-    if threads == 1:
-        for part in parts:
-            visit(*part)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for future in [pool.submit(visit, *part) for part in parts]:
-            future.result()
+    each(visit, parts, n_threads(n_jobs))
 
 
 def in_order(parts: FloatArray) -> FloatArray:

@@ -1,0 +1,131 @@
+"""From rows to columns: a matrix is turned once, before a fit."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftglm._jit import kernel
+from driftglm._threads import each, ranges
+from driftglm._typing import FloatArray, IntArray
+
+RowArray = NDArray[np.int32]
+Entries = tuple[FloatArray, RowArray, IntArray]
+"""values, rows, segments (see `ColumnDesign`)."""
+N_COLUMNS = 512
+"""Columns that are filled at once."""
+
+
+@kernel
+def _place(counts: IntArray) -> IntArray:
+    """Segment ends, from entry counts (n_timesteps, n_features)."""
+    n_steps, n_features = counts.shape
+    segments = np.empty((n_features, n_steps + 1), dtype=np.int64)
+    total = 0
+    for i in range(n_features):
+        for t in range(n_steps):
+            segments[i, t] = total
+            total += counts[t, i]
+        segments[i, n_steps] = total
+    return segments
+
+
+@kernel
+def only_ones(values: FloatArray) -> bool:
+    """Every value is one or zero."""
+    for x in values:  # noqa: SIM110 (a generator would not compile)
+        if x not in (0.0, 1.0):
+            return False
+    return True
+
+
+Csr = tuple[IntArray, IntArray, FloatArray]
+"""indptr, indices (sorted within rows) and data."""
+
+
+def columns_of_csr(
+    csr: Csr, n_features: int, layout: tuple[IntArray, IntArray], ones: bool, threads: int
+) -> Entries:
+    """values, rows and segments; `layout` is order and steps. Threads have steps of their own."""
+    n_steps = layout[1].size - 1
+    counts = np.zeros((n_steps, n_features), dtype=np.int64)
+    parts = ranges(n_steps, min(n_steps, threads))
+    each(lambda a, b: _count_inplace(csr, layout, a, b, counts), parts, threads)
+    segments = _place(counts)
+    n_entries = int(counts.sum())
+    values = np.empty(0 if ones else n_entries, dtype=csr[2].dtype)
+    rows = np.empty(n_entries, dtype=np.int32)
+    entries = values, rows, segments
+    each(lambda a, b: _fill_inplace(csr, layout, a, b, entries), parts, threads)
+    return entries
+
+
+@kernel
+def _count_inplace(
+    csr: Csr, layout: tuple[IntArray, IntArray], start: int, stop: int, counts: IntArray
+) -> None:
+    """Entries of every feature at some steps."""
+    indptr, indices, data = csr
+    order, steps = layout
+    for t in range(start, stop):
+        for n in range(steps[t], steps[t + 1]):
+            for k in range(indptr[order[n]], indptr[order[n] + 1]):
+                counts[t, indices[k]] += data[k] != 0.0
+
+
+@kernel
+def _fill_inplace(
+    csr: Csr, layout: tuple[IntArray, IntArray], start: int, stop: int, entries: Entries
+) -> None:
+    """Put the entries of some steps in their places.
+
+    A range of columns at a time: writing to thousands of places in turn would miss the cache, and
+    the table of pages, at every entry.
+    """
+    indptr, indices, data = csr
+    order, steps = layout
+    values, rows, segments = entries
+    n_features, ones = segments.shape[0], values.shape[0] == 0
+    position = segments[:, start].copy()
+    first, end = steps[start], steps[stop]
+    reached = np.empty(end - first, dtype=np.int64)
+    for n in range(first, end):
+        reached[n - first] = indptr[order[n]]
+    for last in range(N_COLUMNS, n_features + N_COLUMNS, N_COLUMNS):
+        for n in range(first, end):
+            k, finish = reached[n - first], indptr[order[n] + 1]
+            while k < finish and indices[k] < last:
+                if data[k] != 0.0:
+                    at = position[indices[k]]
+                    if not ones:
+                        values[at] = data[k]
+                    rows[at] = n
+                    position[indices[k]] = at + 1
+                k += 1
+            reached[n - first] = k
+
+
+@kernel
+def columns_of_dense(X: FloatArray, order: IntArray, steps: IntArray, ones: bool) -> Entries:
+    """The same of a dense matrix."""
+    n_steps = steps.shape[0] - 1
+    n_features = X.shape[1]
+    counts = np.zeros((n_steps, n_features), dtype=np.int64)
+    for t in range(n_steps):
+        for n in range(steps[t], steps[t + 1]):
+            for i in range(n_features):
+                counts[t, i] += X[order[n], i] != 0.0
+    segments = _place(counts)
+    n_entries = counts.sum()
+    values = np.empty(0 if ones else n_entries, dtype=X.dtype)
+    rows = np.empty(n_entries, dtype=np.int32)
+    position = segments[:, 0].copy()
+    for n in range(order.shape[0]):
+        for i in range(n_features):
+            x = X[order[n], i]
+            if x != 0.0:
+                if not ones:
+                    values[position[i]] = x
+                rows[position[i]] = n
+                position[i] += 1
+    return values, rows, segments
