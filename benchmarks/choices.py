@@ -34,11 +34,13 @@ from driftglm.tables import fit_encoder
 from driftglm.tables.model import read_training
 
 KINDS = ("const", "rw", "mixed", "switch")
+OWN_WORLDS = ("spread", "wandering", "apart")
 DEV_STEPS = {
     "mda10k_vol": range(2010, 2020),
     "elec2": range(3, 14),
     "bike_hour": range(2, 8),
     "volatility": range(2003, DEV + 1),
+    "beige_fomc": range(2001, 2004),
 }
 LOSSES = {"elec2": log_loss, "bike_hour": mean_poisson_deviance}
 
@@ -115,6 +117,7 @@ VARIANTS = {
     "200 directions": lambda: directions(200),
     "a direction for 5 columns": lambda: columns_for_one(5),
     "a direction for 20 columns": lambda: columns_for_one(20),
+    "a direction for 40 columns": lambda: columns_for_one(40),
     "own view alone": lambda: views("own"),
     "left view alone": lambda: views("left"),
     "overall view alone": lambda: views("overall"),
@@ -123,6 +126,15 @@ VARIANTS = {
     "always-in at own means": own_always_in,
     "level at own centers": lambda: level_at(0),
     "level at one point": lambda: level_at(1),
+}
+
+TEXT_VARIANTS = {
+    "as it is": {},
+    "no path of the background's own": {"fit_intercept": False},
+    "effects not centred": {"center": False},
+    "background of all steps": {"background": "all"},
+    "weights for all effects together": {"tie": "path"},
+    "held, not forecast": {"extrapolate": "hold"},
 }
 
 
@@ -146,10 +158,10 @@ def real_steps(name):
         yield model, (X[past], y[past], time[past]), (X[now], y[now])
 
 
-def world_steps(kind, seeds=(0, 1, 2)):
+def world_steps(kind):
     """The same of a simulated world."""
-    for seed in seeds:
-        if kind in ("spread", "wandering"):
+    for seed in range(10 if kind in OWN_WORLDS else 3):
+        if kind in OWN_WORLDS:
             yield DriftRegressor(), *own_world(kind, seed)
         elif (worlds := reference_worlds()) is not None:
             X, y, time, X_next, y_next, _, _ = worlds.scenario(kind, seed)
@@ -157,7 +169,10 @@ def world_steps(kind, seeds=(0, 1, 2)):
 
 
 def own_world(kind, seed, n_steps=8, n_rows=150):
-    """Signal along hidden factors of 400 columns; or 30 columns and a level that wander."""
+    """Signal along hidden factors of 400 columns; or 30 columns and a level that wander.
+
+    Effects act on what a column is (wandering), or on its distance from its step's mean (apart).
+    """
     rng = np.random.default_rng([seed, 9])
     time = np.repeat(np.arange(n_steps + 1), n_rows)
     if kind == "spread":
@@ -166,7 +181,8 @@ def own_world(kind, seed, n_steps=8, n_rows=150):
         eta = 0.2 * factors @ rng.normal(size=15) + X[:, :3] @ np.array([0.1, -0.1, 0.05])
     else:
         wander = np.cumsum(rng.normal(size=(n_steps + 1, 30)), axis=0)
-        X = wander[time] + rng.normal(size=(time.size, 30))
+        within = rng.normal(size=(time.size, 30))
+        X = wander[time] + within
         eta = (
             X[:, :6] @ (0.3 * rng.normal(size=6))
             + np.cumsum(0.5 * rng.normal(size=n_steps + 1))[time]
@@ -195,6 +211,22 @@ def measure(steps, loss):
     return {name: np.mean(pairs, axis=0) for name, pairs in found.items() if pairs}
 
 
+def measure_text(steps):
+    """The same for text: loss is the negative log probability of a token."""
+    found = {name: [] for name in TEXT_VARIANTS}
+    for model, (X, y, time), (X_next, y_next) in steps:
+        for name, change in TEXT_VARIANTS.items():
+            changed = clone(model)
+            changed.steps[-1][1].set_params(n_jobs=2, **change)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fit(changed, X, y, time)
+                loss = -changed.score(X_next, y_next)
+            found[name].append((loss, changed.steps[-1][1].objective_history_[-1]))
+            print(name, found[name][-1], flush=True)
+    return {name: np.mean(pairs, axis=0) for name, pairs in found.items() if pairs}
+
+
 def fit(model, X, y, time):
     """A pipeline's last step is what needs the time."""
     steps = getattr(model, "steps", None)
@@ -216,10 +248,12 @@ def main():
             del VARIANTS[name]
     began, table = clock.perf_counter(), {}
     for name in arguments.sets:
-        kinds = (*KINDS, "spread", "wandering") if name == "worlds" else (name,)
+        kinds = (*KINDS, *OWN_WORLDS) if name == "worlds" else (name,)
         for kind in kinds:
             steps = world_steps(kind) if name == "worlds" else real_steps(name)
-            found = measure(steps, LOSSES.get(kind, mean_squared_error))
+            text = kind == "beige_fomc"
+            loss = LOSSES.get(kind, mean_squared_error)
+            found = measure_text(steps) if text else measure(steps, loss)
             if found:
                 loss, elbo = found["as it is"]
                 table[kind] = {
@@ -227,7 +261,9 @@ def main():
                     for each, value in found.items()
                 } | {"as it is": f"{loss:.4f}"}
                 print(kind, table[kind], f"{clock.perf_counter() - began:.0f} s", flush=True)
-    text = markdown(pd.DataFrame(table).loc[list(VARIANTS)].rename_axis("variant")) + "\n"
+    rows_of = {"text": table.pop("beige_fomc", {})}, table
+    pages = [pd.DataFrame(part).rename_axis("variant") for part in rows_of if any(part.values())]
+    text = "\n\n".join(markdown(page) for page in pages) + "\n"
     print(text)
     if arguments.write:
         arguments.write.write_text(text)

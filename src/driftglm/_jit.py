@@ -1,13 +1,19 @@
-"""One place that decides how kernels are compiled."""
+"""One place that decides how kernels are compiled, and where their machine code is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
 import numba
 
+config: Any = numba.config
 _KERNELS: list[Any] = []
 _announced = False
 
@@ -21,9 +27,64 @@ def kernel(function: Function) -> Function:
     *objects* miss the cache in every new process, so they take arrays only. Calling another
     module-level kernel is fine.
     """
-    compiled = numba.njit(cache=True, error_model="numpy", nogil=True)(function)
+    home = cache_home()
+    with _kept_in(home):
+        compile_ = numba.njit(cache=home is not None, error_model="numpy", nogil=True)
+        compiled = compile_(function)
     _KERNELS.append(compiled)
     return cast("Function", compiled)
+
+
+@cache
+def cache_home() -> str | None:
+    """Where machine code is kept: "" for beside the source, a folder, or None for nowhere.
+
+    Beside the source if that can be written to, else the user's own cache, else a folder of the
+    user's in the system's temporary one. What is kept there is run, so a folder that somebody
+    else could write to will not do.
+    """
+    if config.CACHE_DIR or os.access(Path(__file__).parent, os.W_OK):
+        return ""
+    for folder in _other_homes():
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if _is_ours(folder):
+            return str(folder)
+    return None
+
+
+def _other_homes() -> Iterator[Path]:
+    given = os.environ.get("XDG_CACHE_HOME")
+    if given:
+        yield Path(given) / "driftglm"
+    with suppress(RuntimeError):  # neither HOME nor an entry in the user database
+        yield Path.home() / ".cache" / "driftglm"
+    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    yield Path(tempfile.gettempdir()) / f"driftglm-{user}"
+
+
+def _is_ours(folder: Path) -> bool:
+    """A real folder that we can write to and nobody else can."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    if not hasattr(os, "getuid"):
+        return True
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@contextmanager
+def _kept_in(home: str | None) -> Iterator[None]:
+    """Functions compiled in this context have their cache there; others keep their own place."""
+    before = config.CACHE_DIR
+    if home:
+        config.CACHE_DIR = home
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
 
 
 def announce_compilation(stream: TextIO) -> None:
@@ -32,9 +93,14 @@ def announce_compilation(stream: TextIO) -> None:
     if _announced:
         return
     _announced = True
-    if not any(kernel.stats.cache_path and _has_code(kernel) for kernel in _KERNELS):
-        stream.write("driftglm: compiling its kernels; this happens once and takes a minute.\n")
-        stream.flush()
+    if any(kernel.stats.cache_path and _has_code(kernel) for kernel in _KERNELS):
+        return
+    often = "this happens once" if cache_home() is not None else (
+        "no folder was found to keep them in (set NUMBA_CACHE_DIR to one), so this happens in "
+        "every process"
+    )  # fmt: skip
+    stream.write(f"driftglm: compiling its kernels; {often} and takes a minute.\n")
+    stream.flush()
 
 
 def _has_code(compiled: Any) -> bool:

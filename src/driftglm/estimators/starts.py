@@ -16,11 +16,11 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
-from sklearn.linear_model import Lasso, Ridge
 
 from driftglm._typing import FloatArray, IntArray
 
 Init = Literal["auto", "lasso-one", "lasso-all", "ridge-all", "zero"]
+Maker = Literal["lasso", "ridge"]
 
 LASSO_GRID = np.geomspace(1.0, 1e-3, 16)
 """Strengths relative to the one that sets every coefficient to zero."""
@@ -62,11 +62,11 @@ def start_paths(kind: Init, data: StartData, n_timesteps: int) -> FloatArray:
     data = StartData(X, data.target, data.codes, data.weights, data.center)
     seen = np.unique(data.codes)
     if kind == "lasso-one":
-        strength = _strength(Lasso, [(data, seen[-2:-1], seen[-1])] if seen.size > 1 else [])
+        strength = _strength("lasso", [(data, seen[-2:-1], seen[-1])] if seen.size > 1 else [])
         data = data.of_steps(np.arange(n_timesteps) == seen[-1])
-        coef = next(_fit(Lasso, data, [strength]))
+        coef = next(_fit("lasso", data, [strength]))
     else:
-        maker = Lasso if kind == "lasso-all" else Ridge
+        maker: Maker = "lasso" if kind == "lasso-all" else "ridge"
         folds = [(data, seen[seen != out], out) for out in (seen[0], seen[-1])]
         strength = _strength(maker, folds if seen.size > 1 else [])
         coef = next(_fit(maker, data, [strength]))
@@ -85,11 +85,11 @@ def _root_mean_square(X: Any, weights: FloatArray, *, about_mean: bool) -> Float
     return np.sqrt(np.where(square > rounding, square, 0.0))
 
 
-def _strength(maker: type, folds: list[tuple[StartData, IntArray, int]]) -> float | None:
+def _strength(maker: Maker, folds: list[tuple[StartData, IntArray, int]]) -> float | None:
     """The relative strength of least error on the held-out steps; None where none can be held."""
     if not folds:
         return None
-    grid = LASSO_GRID if maker is Lasso else RIDGE_GRID
+    grid = LASSO_GRID if maker == "lasso" else RIDGE_GRID
     n_steps = int(max(fold[0].codes.max() for fold in folds)) + 1
     totals = np.zeros(grid.size)
     for data, train, test in folds:
@@ -99,7 +99,7 @@ def _strength(maker: type, folds: list[tuple[StartData, IntArray, int]]) -> floa
     return float(grid[int(np.argmin(totals))])
 
 
-def _errors(maker: type, train: StartData, test: StartData, grid: FloatArray) -> FloatArray:
+def _errors(maker: Maker, train: StartData, test: StartData, grid: FloatArray) -> FloatArray:
     """Held-out error per strength; infinite past the point where it keeps rising."""
     errors = np.full(grid.size, np.inf)
     for k, coef in enumerate(_fit(maker, train, list(grid))):
@@ -108,19 +108,21 @@ def _errors(maker: type, train: StartData, test: StartData, grid: FloatArray) ->
             residual = residual - np.average(residual, weights=test.weights)
         errors[k] = np.average(residual**2, weights=test.weights)
         # Weak penalties are slow to fit: stop once the best is clearly behind.
-        if maker is Lasso and k - int(np.argmin(errors)) >= N_WORSE:
+        if maker == "lasso" and k - int(np.argmin(errors)) >= N_WORSE:
             break
     return errors
 
 
-def _fit(maker: type, data: StartData, grid: list[Any]) -> Iterator[FloatArray]:
+def _fit(maker: Maker, data: StartData, grid: list[Any]) -> Iterator[FloatArray]:
     """Coefficients along a grid of relative strengths, each fit started from the one before."""
+    from sklearn.linear_model import Lasso, Ridge  # a third of a second; most fits start at zero
+
     n_features = data.X.shape[1]
     spread = float(np.sqrt(np.average(data.target**2, weights=data.weights)))
     center = data.center
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SklearnConvergenceWarning)
-        if maker is Ridge:
+        if maker == "ridge":
             for relative in grid:
                 model = Ridge(alpha=n_features * (relative or 1.0), fit_intercept=center, tol=1e-6)
                 yield model.fit(data.X, data.target, sample_weight=data.weights).coef_

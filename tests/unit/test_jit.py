@@ -1,0 +1,134 @@
+"""Where machine code is kept, also for somebody who may write almost nowhere."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import driftglm
+from driftglm import _jit
+
+NOBODY = 65534
+SCRIPT = """
+import sys
+import numpy as np
+import driftglm, driftglm._jit
+from driftglm.priors.chain import solve_tridiagonal_inplace
+assert driftglm.__file__.startswith(sys.argv[1]), driftglm.__file__
+out = np.ones(3)
+solve_tridiagonal_inplace(np.full(3, 2.0), np.zeros(3), out)
+assert (out == 0.5).all()
+stats = solve_tridiagonal_inplace.stats
+hits, misses = (sum(each.values()) for each in (stats.cache_hits, stats.cache_misses))
+print(repr(driftglm._jit.cache_home()), hits, misses)
+"""
+
+
+def interpreter():
+    """A Python of this version that an unprivileged user may run, or None."""
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+    asked = "import sys; print('%d.%d' % sys.version_info[:2])"
+    for path in (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3"):
+        try:
+            done = subprocess.run(  # noqa: S603
+                [path, "-c", asked], user=NOBODY, group=NOBODY, capture_output=True, text=True,
+                check=False,
+            )  # fmt: skip
+        except OSError:
+            continue
+        if done.stdout.strip() == ours:
+            return path
+    return None
+
+
+@pytest.fixture(scope="module")
+def unprivileged(tmp_path_factory):
+    """Runs the script as nobody, on a copy of the package nobody may write to."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    python = interpreter()
+    if python is None:
+        pytest.skip("no Python here that an unprivileged user may run")
+    root = tmp_path_factory.mktemp("installed")
+    package = Path(driftglm.__file__).parent
+    shutil.copytree(package, root / "driftglm", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in (root, *root.parents):
+        if folder.stat().st_uid == os.getuid() and str(folder).startswith(str(root.parents[2])):
+            folder.chmod(0o755)
+    path = os.pathsep.join([str(root), sysconfig.get_path("purelib")])
+
+    def run(**variables):
+        return subprocess.run(  # noqa: S603
+            [python, "-c", SCRIPT, str(root)],
+            env={"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"} | variables,
+            user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True,
+            cwd="/", check=False,
+        )  # fmt: skip
+
+    return run
+
+
+def owned(folder):
+    folder.mkdir()
+    os.chown(folder, NOBODY, NOBODY)
+    return str(folder)
+
+
+def test_a_read_only_installation_without_a_home_keeps_its_code_in_a_folder_of_the_users(
+    unprivileged, tmp_path
+):
+    for parent in (tmp_path, tmp_path.parent):
+        parent.chmod(0o755)
+    scratch = owned(tmp_path / "tmp")
+    first = unprivileged(TMPDIR=scratch, HOME="/nonexistent")
+    if "No module named" in first.stderr:
+        pytest.skip("an unprivileged user cannot read the installed packages")
+    home = repr(f"{scratch}/driftglm-{NOBODY}")
+    assert first.stdout.split() == [home, "0", "1"], first.stderr
+    second = unprivileged(TMPDIR=scratch, HOME="/nonexistent")
+    assert second.stdout.split() == [home, "1", "0"], second.stderr
+
+
+def test_the_users_own_cache_comes_first(unprivileged, tmp_path):
+    for parent in (tmp_path, tmp_path.parent):
+        parent.chmod(0o755)
+    home = owned(tmp_path / "home")
+    done = unprivileged(HOME=home)
+    if "No module named" in done.stderr:
+        pytest.skip("an unprivileged user cannot read the installed packages")
+    assert done.stdout.split()[0] == repr(f"{home}/.cache/driftglm"), done.stderr
+
+
+def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(unprivileged, tmp_path):
+    for parent in (tmp_path, tmp_path.parent):
+        parent.chmod(0o755)
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()  # ours, and closed to others
+    (nowhere / f"driftglm-{NOBODY}").mkdir(mode=0o777)
+    done = unprivileged(TMPDIR=str(nowhere), HOME="/nonexistent")
+    if "No module named" in done.stderr:
+        pytest.skip("an unprivileged user cannot read the installed packages")
+    assert done.stdout.split()[0] != repr(f"{nowhere}/driftglm-{NOBODY}"), "a folder of another's"
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_folder_others_can_write_to_will_not_do(tmp_path):
+    assert _jit._is_ours(tmp_path)
+    open_to_all = tmp_path / "open"
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    assert not _jit._is_ours(open_to_all)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    assert not _jit._is_ours(link)
+
+
+def test_other_functions_keep_their_own_place(monkeypatch):
+    monkeypatch.setattr(_jit.config, "CACHE_DIR", "theirs")
+    with _jit._kept_in("ours"):
+        assert _jit.config.CACHE_DIR == "ours"
+    assert _jit.config.CACHE_DIR == "theirs"
