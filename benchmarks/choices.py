@@ -56,8 +56,13 @@ def directions(count):
 
 
 def columns_for_one(count):
-    """Another number of columns (and rows) a direction must have."""
-    return patch.object(rows, "PER_DIRECTION", count)
+    """Another number of columns a direction must have."""
+    return patch.object(rows, "COLUMNS_PER_DIRECTION", count)
+
+
+def rows_for_one(count):
+    """Another number of rows a direction must have."""
+    return patch.object(rows, "ROWS_PER_DIRECTION", count)
 
 
 def views(*wanted):
@@ -115,9 +120,9 @@ VARIANTS = {
     "25 directions": lambda: directions(25),
     "100 directions": lambda: directions(100),
     "200 directions": lambda: directions(200),
-    "a direction for 5 columns": lambda: columns_for_one(5),
-    "a direction for 20 columns": lambda: columns_for_one(20),
+    "a direction for 10 columns": lambda: columns_for_one(10),
     "a direction for 40 columns": lambda: columns_for_one(40),
+    "a direction for 20 rows": lambda: rows_for_one(20),
     "own view alone": lambda: views("own"),
     "left view alone": lambda: views("left"),
     "overall view alone": lambda: views("overall"),
@@ -155,7 +160,8 @@ def real_steps(name):
         X, y, time, model = found.X, found.y, found.time, found.models["learned"]
     for step in DEV_STEPS[name]:
         past, now = np.flatnonzero(time < step), np.flatnonzero(time == step)
-        yield model, (X[past], y[past], time[past]), (X[now], y[now])
+        of = getattr(y, "iloc", y)  # the effects of a text are a frame
+        yield model, (X[past], of[past], time[past]), (X[now], of[now])
 
 
 def world_steps(kind):
@@ -183,10 +189,9 @@ def own_world(kind, seed, n_steps=8, n_rows=150):
         wander = np.cumsum(rng.normal(size=(n_steps + 1, 30)), axis=0)
         within = rng.normal(size=(time.size, 30))
         X = wander[time] + within
-        eta = (
-            X[:, :6] @ (0.3 * rng.normal(size=6))
-            + np.cumsum(0.5 * rng.normal(size=n_steps + 1))[time]
-        )
+        acts = X if kind == "wandering" else within
+        level = np.cumsum(0.5 * rng.normal(size=n_steps + 1))
+        eta = acts[:, :6] @ (0.3 * rng.normal(size=6)) + level[time]
     y = eta + 0.5 * rng.normal(size=time.size)
     past = time < n_steps
     return (X[past], y[past], time[past]), (X[~past], y[~past])
@@ -239,7 +244,7 @@ def main():
     """Print one table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = [*DEV_STEPS, "worlds"]
-    parser.add_argument("--sets", nargs="+", choices=names, default=names)
+    parser.add_argument("--sets", nargs="+", choices=(*names, *OWN_WORLDS), default=names)
     parser.add_argument("--variants", nargs="+", choices=VARIANTS)
     parser.add_argument("--write", type=Path)
     arguments = parser.parse_args()
@@ -250,7 +255,7 @@ def main():
     for name in arguments.sets:
         kinds = (*KINDS, *OWN_WORLDS) if name == "worlds" else (name,)
         for kind in kinds:
-            steps = world_steps(kind) if name == "worlds" else real_steps(name)
+            steps = real_steps(kind) if kind in DEV_STEPS else world_steps(kind)
             text = kind == "beige_fomc"
             loss = LOSSES.get(kind, mean_squared_error)
             found = measure_text(steps) if text else measure(steps, loss)

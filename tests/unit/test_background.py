@@ -81,7 +81,7 @@ def test_signal_spread_over_all_columns_is_found_and_predicted(rng):
     sparse = DriftRegressor(prior=Learned(n_directions=0)).fit(X[:250], y[:250], time=time[:250])
     errors = [np.mean((eta[250:] - each.predict(X[250:])) ** 2) for each in (model, sparse)]
     assert errors[0] < 0.7 * errors[1]
-    assert model.objective_history_[-1] > sparse.objective_history_[-1] + 10
+    assert model.objective_history_[-1] > sparse.objective_history_[-1] + 5
     assert_allclose(model.predict(X[250:]), X[250:] @ model.coef_ + model.intercept_, atol=1e-10)
 
 
@@ -184,7 +184,7 @@ def test_neither_the_order_of_rows_nor_repeating_them_matters(rng):
     once = DriftRegressor().fit(X, y, time=time, sample_weight=weights.astype(float))
     rows = rng.permutation(np.repeat(np.arange(300), weights))
     repeated = DriftRegressor().fit(X[rows], y[rows], time=time[rows])
-    assert once._fit.background.root.shape[1] == 15
+    assert once._fit.background.root.shape[1] == 7
     assert_allclose(repeated.objective_history_[-1], once.objective_history_[-1], rtol=1e-8)
     assert_allclose(repeated.coef_, once.coef_, atol=1e-6)
 

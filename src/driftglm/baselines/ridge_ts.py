@@ -29,7 +29,7 @@ AUTOCORRELATIONS = (0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
 STRENGTHS = np.geomspace(1e5, 1e-5, 21)
 """Relative to the mean squared length of a row."""
 COARSE_AUTOCORRELATIONS = (0.5, 0.9, 0.98)
-COARSE_STRENGTHS = np.geomspace(1e4, 1e-5, 10)
+COARSE_STRENGTHS = np.geomspace(1e5, 1e-5, 11)
 """Where every candidate is a search of its own."""
 N_TUNING_PASSES = 100
 

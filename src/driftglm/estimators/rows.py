@@ -19,7 +19,7 @@ from driftglm.families import Family
 from driftglm.objective import Levels
 
 SHOWN = 5
-PER_DIRECTION = 10
+COLUMNS_PER_DIRECTION, ROWS_PER_DIRECTION = 20, 10
 ROUNDING = 1e-12
 
 
@@ -162,12 +162,13 @@ class Rows:
     def directions(self, design: ColumnDesign, unit: FloatArray, most: int) -> FloatArray:
         """(n_features, R) leading directions of the ordinary columns, in the user's units.
 
-        `most` directions at most, and at least PER_DIRECTION rows (by weight) and columns for each:
-        of a few columns every one can be judged by itself.
+        `most` directions at most, with so many columns and rows (by weight) for each: of a few
+        columns every one can be judged by itself.
         """
         # Weights that add up to a whole number may do so up to rounding only.
         n_rows = int(self.weights.sum() * (1.0 + ROUNDING))
-        count = min(most, *(size // PER_DIRECTION for size in (design.n_features, n_rows)))
+        by_columns = design.n_features // COLUMNS_PER_DIRECTION
+        count = min(most, by_columns, n_rows // ROWS_PER_DIRECTION)
         if count < 1:
             return np.zeros((design.n_features, 0))
         found = leading_directions(
@@ -254,7 +255,7 @@ class Rows:
 def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
     """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
     low, high = column_ranges(X) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
-    size = np.maximum(np.abs(low), np.abs(high))
+    size = np.maximum(np.abs(low), np.abs(high)).astype(np.float64)
     extreme = (size > LARGEST) | ((size > 0) & (size < SMALLEST))
     if extreme.any():
         raise DataError(

@@ -73,7 +73,7 @@ class Learned:
         A background of at most so many directions: those in which the columns vary most, each with
         a constant coefficient, all with one variance chosen by its evidence. What is spread over
         hundreds of columns, none of which could be told from zero by itself, is found there. There
-        are ten columns and ten rows or more for each direction; 0: none.
+        are twenty columns and ten rows or more for each direction; 0: none.
     boundary
         Of the drifting part: "stationary", or "pinned" as in the paper.
     weights
