@@ -94,7 +94,8 @@ def _local_client(n_workers: int) -> Iterator[Client]:
         )
     except (RuntimeError, OSError) as error:
         raise EngineError(
-            f"the local cluster of {n_workers} workers did not start ({type(error).__name__}); {GUARD}."
+            f"the local cluster of {n_workers} workers did not start "
+            f"({type(error).__name__}); {GUARD}."
         ) from error
     with cluster, module.Client(cluster) as client:
         yield client
