@@ -13,19 +13,20 @@ accounting would lose all digits, and they have no zeros to keep.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
+from driftglm.design.base import RowArray, RowState, Visit
+from driftglm.design.scores import ArrayScores
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-RowArray = NDArray[np.int32]
 ROUNDING = 1e-13
 
 
@@ -55,6 +56,7 @@ class ColumnDesign:
     steps: IntArray
     center: FloatArray
     shift: FloatArray
+    weighs_visits: ClassVar[bool] = False
 
     @classmethod
     def from_matrix(
@@ -169,6 +171,23 @@ class ColumnDesign:
         out = _project(self.values, self.rows, self.segments, basis, self.n_rows)
         taken = np.einsum("it,ir->tr", self.center, basis)
         return np.asarray(out - np.repeat(taken, np.diff(self.steps), axis=0))
+
+    def scores(self, basis: FloatArray) -> ArrayScores:
+        """The same, for a background."""
+        return ArrayScores(self.project(basis))
+
+    def visits(
+        self,
+        order: IntArray,
+        rows: RowState,
+        weighed: tuple[FloatArray, FloatArray],
+        paths: tuple[FloatArray, FloatArray],
+    ) -> Iterator[Visit]:
+        """One visit to all features in `order`: the rows are at hand."""
+        del paths
+        squares, sums = weighed
+        columns = self.values, self.rows, self.segments, self.center, sums
+        yield Visit(order, (columns, columns), rows, squares)
 
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""

@@ -22,7 +22,7 @@ from driftglm.bound import Bound, Posterior
 from driftglm.data.checks import check_numbers, check_weights, log_exposure
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
-from driftglm.design import ColumnDesign
+from driftglm.design import Design
 from driftglm.estimators.export import Exports
 from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
 from driftglm.estimators.rows import Rows, check_columns
@@ -304,7 +304,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             unit = design.units(problems[0]["weights"])
             if basis is None:
                 basis = rows[0].directions(design, unit, prior.n_directions)
-            background = Background(design.project(basis), basis) if basis.size else None
+            background = Background(design.scores(basis), basis) if basis.size else None
             bounds = [
                 Bound(**data, prior=prior, unit=unit, background=background) for data in problems
             ]
@@ -324,7 +324,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         ]
         return result
 
-    def _data(self, rows: Rows, design: ColumnDesign, order: IntArray) -> dict[str, Any]:
+    def _data(self, rows: Rows, design: Design, order: IntArray) -> dict[str, Any]:
         """What a Problem is made of."""
         return {
             "design": design,
@@ -660,7 +660,7 @@ def _stack(parts: list[FloatArray], axis: int = 1) -> FloatArray:
     return parts[0] if len(parts) == 1 else np.stack(parts, axis=axis)
 
 
-def _columns(rows: Rows, design: ColumnDesign) -> Columns:
+def _columns(rows: Rows, design: Design) -> Columns:
     center = np.zeros((rows.n_timesteps, rows.always_in.size))
     center[:, ~rows.always_in], center[:, rows.always_in] = design.mean.T, rows.always_in_means
     return Columns(rows.always_in, center, rows.intercept, rows.center)

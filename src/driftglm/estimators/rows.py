@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.checks import LARGEST, SMALLEST
-from driftglm.design import ColumnDesign, leading_directions
+from driftglm.design import ColumnDesign, Design, leading_directions
 from driftglm.estimators.starts import StartData
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family
@@ -145,15 +145,15 @@ class Rows:
         chosen = self.X[:, np.flatnonzero(self.always_in)]
         return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen)
 
-    def design(self) -> tuple[ColumnDesign, IntArray]:
+    def design(self) -> tuple[Design, IntArray]:
         """The ordinary columns as they are, and the order of the design's rows."""
         return ColumnDesign.from_matrix(self.ordinary, self.codes, self.n_timesteps)
 
-    def centered(self, design: ColumnDesign, order: IntArray) -> ColumnDesign:
+    def centered(self, design: Design, order: IntArray) -> Design:
         """The same, centred if there is an intercept."""
         return design.centered(self._exposed[order], self.own) if self.intercept else design
 
-    def directions(self, design: ColumnDesign, unit: FloatArray, most: int) -> FloatArray:
+    def directions(self, design: Design, unit: FloatArray, most: int) -> FloatArray:
         """(n_features, R) leading directions of the ordinary columns, in the user's units.
 
         `most` directions at most, and at least PER_DIRECTION rows (by weight) and columns for each:

@@ -48,9 +48,9 @@ class TextProblem:
         return self.n_words, self.design.n_features, self.design.n_timesteps
 
     @property
-    def n_chunks(self) -> int:
-        """Number of chunks the words are visited in."""
-        return len(chunks(self.n_words))
+    def chunks(self) -> list[tuple[int, int]]:
+        """First and last (exclusive) word of the chunks the words are visited in."""
+        return chunks(self.n_words)
 
     def effects(self) -> Effects:
         """The arrays the kernels take."""

@@ -7,7 +7,7 @@ fit has the same digits for any number of threads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
@@ -42,9 +42,14 @@ def chunks(n_words: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, n_words)) for first in range(0, n_words, size)]
 
 
-def run_chunks(visit: Callable[[int, int, int], None], n_words: int, n_jobs: int | None) -> None:
-    """Call `visit(chunk, first, last)` for every chunk of words."""
-    parts = [(c, first, last) for c, (first, last) in enumerate(chunks(n_words))]
+def run_chunks(
+    visit: Callable[[int, int, int], None],
+    words: int | Sequence[tuple[int, int]],
+    n_jobs: int | None,
+) -> None:
+    """Call `visit(chunk, first, last)` for every chunk of so many words, or for those given."""
+    given = chunks(words) if isinstance(words, int) else words
+    parts = [(c, first, last) for c, (first, last) in enumerate(given)]
     threads = min(n_threads(n_jobs), len(parts))
     if threads == 1:
         for part in parts:
