@@ -12,19 +12,16 @@ a mode, an order of magnitude smaller, are kept by the client and go along with 
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.distributed.client import Client
+from driftglm.distributed.client import Client, Future, Tasks
 from driftglm.solvers.text_engine import (
     PosteriorPass,
     PosteriorReport,
@@ -39,7 +36,6 @@ from driftglm.solvers.text_problem import TextProblem, WordCounts
 from driftglm.solvers.text_rates import Effects
 from driftglm.solvers.text_threads import chunks
 
-Future = Any
 BUNDLES_PER_THREAD = 2
 """Two, so that a worker that is slow, or comes later, can be helped or help."""
 
@@ -94,10 +90,6 @@ class Sweep:
     log_rate: FloatArray
 
 
-def _same(shared: Any) -> Any:
-    return shared
-
-
 def _words(bundle: Bundle, counts: WordCounts, background: FloatArray) -> Words:
     return Words(bundle.chunks, counts, background)
 
@@ -130,7 +122,7 @@ def _sweep(
 # ---------------------------------------------------------------- what the client does
 
 
-class TextEngine:
+class TextEngine(Tasks):
     """Has words visited by the workers of a client.
 
     Parameters
@@ -140,47 +132,18 @@ class TextEngine:
     """
 
     def __init__(self, client: Client) -> None:
-        self.client = client
+        super().__init__(client)
         threads = client.nthreads()
         self.n_bundles = BUNDLES_PER_THREAD * max(sum(threads.values()), 1)
         self._workers = sorted(threads)
         self.counts: list[Future] | None = None
         """Counts by bundle if they came from workers; else they are those of the problem."""
-        self._token, self._n_tasks = uuid4().hex[:8], 0
-        self._live: weakref.WeakSet[Future] = weakref.WeakSet()
         self._words: tuple[TextProblem, list[Future]] | None = None
-
-    def close(self) -> None:
-        """Let go of all that is still on the workers, or under way."""
-        for future in list(self._live):
-            future.release()
-
-    def submit(self, function: Callable[..., Any], *args: Any, **where: Any) -> Future:
-        """A task, to be done again whenever its result is lost."""
-        self._n_tasks += 1
-        name = getattr(function, "__name__", "part").strip("_")
-        key = f"driftglm-{name}-{self._token}-{self._n_tasks}"
-        # Arguments are data that the scheduler keeps, so that no worker is the only one to have
-        # them: what Dask would warn of is meant.
-        config = import_module("dask.config")
-        with config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
-            future = self.client.submit(function, *args, key=key, **where)
-        self._live.add(future)
-        return future
 
     def near(self, k: int) -> dict[str, Any]:
         """Where bundle `k` would best be; anywhere else will do if that worker is gone."""
         at = self._workers[k % len(self._workers)] if self._workers else None
         return {"workers": [at], "allow_other_workers": True} if at else {}
-
-    def share(self, something: Any) -> Future:
-        """The same for many tasks: sent once, and from worker to worker."""
-        return self.submit(_same, something)
-
-    def gather(self, futures: Sequence[Future]) -> list[Any]:
-        """Results, in the order of the futures."""
-        found: list[Any] = self.client.gather(list(futures))
-        return found
 
     def bundles(self, n_words: int) -> list[Bundle]:
         """How words are spread."""

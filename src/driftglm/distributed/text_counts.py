@@ -16,7 +16,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.distributed.text import Bundle, Future, TextEngine
+from driftglm.distributed.client import Future
+from driftglm.distributed.text import Bundle, TextEngine
 from driftglm.exceptions import DataError
 from driftglm.solvers.text_problem import WordCounts, add_documents, counts_by_word
 

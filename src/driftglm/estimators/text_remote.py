@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.distributed.client import client_for, engine_errors
-from driftglm.distributed.text import Future, TextEngine
+from driftglm.distributed.client import Future, client_for, engine_errors
+from driftglm.distributed.text import TextEngine
 from driftglm.distributed.text_counts import Block, RemoteCounts, step_sums
 from driftglm.estimators.text_data import (
     Background,
