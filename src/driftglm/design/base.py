@@ -144,11 +144,14 @@ class Design(Protocol):
         rows: RowState,
         weighed: tuple[FloatArray, FloatArray],
         paths: tuple[FloatArray, FloatArray],
+        *,
+        fixed: bool,
     ) -> Iterator[Visit]:
         """Visits to the features in `order`, the score in `rows` being kept in step.
 
         `weighed` are the squares and sums known so far, `paths` the means and variances that
-        kernels change between visits.
+        kernels change between visits. `fixed`: the curvature is the same in every pass; else
+        nobody asks for the score thereafter.
         """
         ...
 

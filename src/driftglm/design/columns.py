@@ -101,10 +101,16 @@ class ColumnDesign:
         full = np.flatnonzero(self.segments[:, -1] - self.segments[:, 0] == self.n_rows)
         if not full.size:
             return dataclasses.replace(self, center=center)
-        values, shift = self.values.copy(), np.zeros_like(means)
+        shift = np.zeros_like(means)
         shift[full] = means[full]
-        _shift_inplace(values, self.segments, full, shift)
+        values = self._shifted(full, shift)
         return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
+
+    def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
+        """The values without the shift of the columns in `full`."""
+        values = self.values.copy()
+        shift_values_inplace(values, self.segments, full, shift)
+        return values
 
     def with_intercept(self) -> ColumnDesign:
         """The same design and a last column of ones: no entries, measured from -1."""
@@ -155,15 +161,19 @@ class ColumnDesign:
         self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
     ) -> None:
         """`squares` and `sums` of some features, put into their rows of both arrays."""
-        entries = (self.values, self.rows, self.segments)
-        _weigh(entries, features, curvature, squares, sums)
+        self._weigh_raw_inplace(curvature, features, squares, sums)
         center, raw = self.center[features], squares[features]
         if not center.any():
             return
         twice = 2.0 * center * sums[features]
-        square = np.maximum(raw - twice + center**2 * self.by_step(curvature), 0.0)
-        # What rounding leaves of a constant column is not information.
-        squares[features] = np.where(square > ROUNDING * raw, square, 0.0)
+        squares[features] = without_rounding(raw - twice + center**2 * self.by_step(curvature), raw)
+
+    def _weigh_raw_inplace(
+        self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
+    ) -> None:
+        """The same, x not centred."""
+        entries = (self.values, self.rows, self.segments)
+        _weigh(entries, features, curvature, squares, sums)
 
     def project(self, basis: FloatArray) -> FloatArray:
         """(n_rows, R): every centred row times the columns of `basis` (n_features, R)."""
@@ -182,9 +192,11 @@ class ColumnDesign:
         rows: RowState,
         weighed: tuple[FloatArray, FloatArray],
         paths: tuple[FloatArray, FloatArray],
+        *,
+        fixed: bool,
     ) -> Iterator[Visit]:
         """One visit to all features in `order`: the rows are at hand."""
-        del paths
+        del paths, fixed
         squares, sums = weighed
         columns = self.values, self.rows, self.segments, self.center, sums
         yield Visit(order, (columns, columns), rows, squares)
@@ -208,9 +220,13 @@ class ColumnDesign:
         square = dataclasses.replace(self, center=np.zeros_like(self.center)).squares(weights)
         square = square.sum(axis=1) / total
         deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
-        single = _single_value(self.values, self.segments)
+        single = self.single_values()
         unit = np.where(single > 0, single, deviation)
         return np.where(unit > 0, unit, 1.0)
+
+    def single_values(self) -> FloatArray:
+        """(n_features,) |c| of columns whose nonzero entries are all c; 0 for other columns."""
+        return _single_value(self.values, self.segments)
 
     def movement(self, weights: FloatArray) -> FloatArray:
         """(n_features,) how much more columns differ from step to step than within steps.
@@ -242,6 +258,11 @@ class ColumnDesign:
     def spread(self, path: FloatArray) -> FloatArray:
         """A path's value for every row: (n_rows,)."""
         return np.repeat(path, np.diff(self.steps))
+
+
+def without_rounding(squares: FloatArray, raw: FloatArray) -> FloatArray:
+    """Centred squares; what rounding leaves of a constant column is not information."""
+    return np.where(squares > ROUNDING * raw, squares, 0.0)
 
 
 @kernel
@@ -323,7 +344,7 @@ def _columns_of_dense(
 
 
 @kernel
-def _shift_inplace(
+def shift_values_inplace(
     values: FloatArray, segments: IntArray, full: IntArray, shift: FloatArray
 ) -> None:
     """Take `shift` off the entries of some columns; what rounding leaves of a constant is 0."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.checks import LARGEST, SMALLEST
 from driftglm.design import ColumnDesign, Design, leading_directions
-from driftglm.estimators.starts import StartData
+from driftglm.estimators.starts import Init, StartData, start_paths
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family
 from driftglm.objective import Levels
@@ -159,15 +159,13 @@ class Rows:
         `most` directions at most, and at least PER_DIRECTION rows (by weight) and columns for each:
         of a few columns every one can be judged by itself.
         """
-        # Weights that add up to a whole number may do so up to rounding only.
-        n_rows = int(self.weights.sum() * (1.0 + ROUNDING))
-        count = min(most, *(size // PER_DIRECTION for size in (design.n_features, n_rows)))
+        count = n_directions(most, design.n_features, float(self.weights.sum()))
         if count < 1:
             return np.zeros((design.n_features, 0))
-        found = leading_directions(
-            self.ordinary, self.codes, design.mean, unit, count, self.weights
-        )
-        return np.asarray(found / unit[:, None])
+        return np.asarray(self._leading(design, unit, count) / unit[:, None])
+
+    def _leading(self, design: Design, unit: FloatArray, count: int) -> FloatArray:
+        return leading_directions(self.ordinary, self.codes, design.mean, unit, count, self.weights)
 
     def own_means(self) -> tuple[FloatArray, float]:
         """How far each step's level is its own, W / (1 / variance + W), and the variance.
@@ -209,6 +207,15 @@ class Rows:
         scale = self.reference / np.where(square > 0, square, 1.0)
         return Levels(np.ascontiguousarray(columns[:, order]), static, scale)
 
+    @property
+    def default_start(self) -> Init:
+        """Where the search for a mode begins unless the user says."""
+        return "lasso-one"
+
+    def start_paths(self, kind: Init) -> FloatArray:
+        """Starting paths of the ordinary columns."""
+        return start_paths(kind, self.start_data(), self.n_timesteps)
+
     def start_data(self) -> StartData:
         """Rows for a starting fit: steps' means and always-in features taken out of y."""
         target, weights = self._working_response(by_step=True)
@@ -245,11 +252,23 @@ class Rows:
         return np.asarray((sums / np.where(total > 0, total, 1.0))[self.codes])
 
 
+def n_directions(most: int, n_features: int, weight: float) -> int:
+    """How many directions so many columns and rows (by weight) are enough for."""
+    # Weights that add up to a whole number may do so up to rounding only.
+    n_rows = int(weight * (1.0 + ROUNDING))
+    return min(most, *(size // PER_DIRECTION for size in (n_features, n_rows)))
+
+
 def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
     """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
     low, high = X.min(axis=0), X.max(axis=0)
     if sp.issparse(X):
         low, high = low.toarray().ravel(), high.toarray().ravel()
+    check_ranges(low, high, names, intercept=intercept)
+
+
+def check_ranges(low: FloatArray, high: FloatArray, names: Any, *, intercept: bool) -> None:
+    """The same, from the least and the largest value of every column."""
     size = np.maximum(np.abs(low), np.abs(high))
     extreme = (size > LARGEST) | ((size > 0) & (size < SMALLEST))
     if extreme.any():
@@ -265,7 +284,7 @@ def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
             f"{int(zero.sum())} of {zero.size} columns are zero in every row "
             f"({_listed(zero, names)}); their coefficients are 0. Drop them to silence this.",
             DataWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     if intercept and (constant & ~zero).any():
         warnings.warn(
@@ -273,7 +292,7 @@ def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
             f"({_listed(constant & ~zero, names)}) and cannot be told from the intercept; "
             "drop them, or set fit_intercept=False.",
             DataWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -161,9 +161,8 @@ class RowWork:
         steps[2] = design.by_step(self.curvature)
         ones = bool((self.curvature == 1.0).all())
         rows = self.score, np.empty(0) if ones else self.curvature, steps
-        yield from design.visits(
-            order, rows, (self.squares, self.sums), (self.state.beta, self._variance())
-        )
+        weighed, paths = (self.squares, self.sums), (self.state.beta, self._variance())
+        yield from design.visits(order, rows, weighed, paths, fixed=self._quadratic)
         if self._quadratic:  # else the score starts afresh from eta
             self.score -= self.curvature * design.spread(steps[0])
 
