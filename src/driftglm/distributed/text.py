@@ -38,6 +38,8 @@ from driftglm.solvers.text_threads import chunks
 
 BUNDLES_PER_THREAD = 2
 """Two, so that a worker that is slow, or comes later, can be helped or help."""
+SMALL = 100_000
+"""Bytes. To send less to every worker is faster than to have it passed on between them."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,6 @@ class Visited:
 class Sweep:
     """What the client says at the start of a pass over modes."""
 
-    effects: Effects
     order: IntArray
     law: Law
     log_rate: FloatArray
@@ -110,13 +111,13 @@ def _kept(phi: FloatArray, components: BoolArray | None) -> FloatArray:
 
 
 def _sweep(
-    words: Words, shared: Sweep, laws: FloatArray, beta: FloatArray
+    words: Words, effects: Effects, message: Sweep, laws: FloatArray, beta: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Modes after a pass, expected counts and numbers by chunk."""
     beta = beta.copy()
-    law = (laws, *shared.law[1:])
-    fixed = (shared.effects, shared.order)
-    return beta, *sweep_chunks_inplace(words, fixed, law, beta, shared.log_rate, None)
+    law = (laws, *message.law[1:])
+    shared = (effects, message.order)
+    return beta, *sweep_chunks_inplace(words, shared, law, beta, message.log_rate, None)
 
 
 # ---------------------------------------------------------------- what the client does
@@ -139,11 +140,16 @@ class TextEngine(Tasks):
         self.counts: list[Future] | None = None
         """Counts by bundle if they came from workers; else they are those of the problem."""
         self._words: tuple[TextProblem, list[Future]] | None = None
+        self._effects: tuple[TextProblem, Future] | None = None
 
     def near(self, k: int) -> dict[str, Any]:
         """Where bundle `k` would best be; anywhere else will do if that worker is gone."""
         at = self._workers[k % len(self._workers)] if self._workers else None
         return {"workers": [at], "allow_other_workers": True} if at else {}
+
+    def send(self, message: Any, log_rate: FloatArray) -> Any:
+        """A message for all bundles, of which `log_rate` is most: small ones go with each task."""
+        return message if log_rate.nbytes <= SMALL else self.share(message)
 
     def bundles(self, n_words: int) -> list[Bundle]:
         """How words are spread."""
@@ -187,13 +193,16 @@ class TextEngine(Tasks):
     ) -> tuple[FloatArray, FloatArray]:
         """One pass over all modes: `beta` is changed."""
         laws = law[0]
-        shared = self.share(Sweep(problem.effects(), order, (laws[:0], *law[1:]), log_rate))
+        message = self.send(Sweep(order, (laws[:0], *law[1:]), log_rate), log_rate)
+        if self._effects is None or self._effects[0] is not problem:
+            self._effects = problem, self.share(problem.effects())
         places = self.bundles(problem.n_words)
         tasks = [
             self.submit(
                 _sweep,
                 words,
-                shared,
+                self._effects[1],
+                message,
                 laws if laws.shape[0] == 1 else laws[bundle.first : bundle.last],
                 beta[bundle.first : bundle.last],
             )
@@ -217,7 +226,7 @@ class PosteriorsThere:
     def visit(self, law: PosteriorPass) -> PosteriorReport:
         """One pass over all words."""
         engine = self.engine
-        message = engine.share(Message(law, self.kept))
+        message = engine.send(Message(law, self.kept), law.log_rate)
         after = [
             engine.submit(_visit, words, self.scene, message, before)
             for words, before in zip(self.words, self.now, strict=True)
