@@ -219,7 +219,7 @@ def test_a_lost_scheduler_is_one_sentence(tmp_path, monkeypatch):
     try:
         with distributed.Client(scheduler_file=str(place), timeout=30) as own:
             own.wait_for_workers(1, timeout=60)
-            killing(monkeypatch, lambda _: scheduler.kill(), [4])
+            killing(monkeypatch, lambda _: scheduler.kill(), [1])
             with pytest.raises(EngineError, match=r"^the Dask scheduler was lost; [^.\n]*\.$"):
                 fitted(n_workers=1)
     finally:
