@@ -15,6 +15,10 @@ class TimeError(DataError):
     """The time labels cannot be turned into timesteps."""
 
 
+class EngineError(DriftError, RuntimeError):
+    """Workers could not be had, or were lost for good; the data are not to blame."""
+
+
 class DataWarning(UserWarning):
     """The data can be used, but part of them carries no information."""
 

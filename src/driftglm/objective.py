@@ -18,9 +18,8 @@ from typing import Self
 
 import numpy as np
 
-from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray
-from driftglm.design import ColumnDesign
+from driftglm.design import Design, Scores
 from driftglm.families import Family
 from driftglm.priors import PathPrior, PathStats, Penalty
 
@@ -30,38 +29,6 @@ FLOOR = 1e-12
 
 ZERO = 1e-10
 """A path is set to exactly zero when S * max_t sum_n x_nt^2 falls below ZERO * var(y)."""
-
-
-@kernel
-def weighted_gram(columns: FloatArray, weights: FloatArray) -> FloatArray:
-    """(R, R) sum over rows of weight * z z'; no BLAS, whose sums depend on its threads."""
-    n_rows, count = columns.shape
-    out = np.zeros((count, count))
-    for n in range(n_rows):
-        for r in range(count):
-            scaled = weights[n] * columns[n, r]
-            for q in range(r + 1):
-                out[r, q] += scaled * columns[n, q]
-    for r in range(count):
-        for q in range(r):
-            out[q, r] = out[r, q]
-    return out
-
-
-@kernel
-def row_variances(columns: FloatArray, covariance: FloatArray) -> FloatArray:
-    """(n,) z' covariance z for every row z."""
-    n_rows, count = columns.shape
-    out = np.zeros(n_rows)
-    for n in range(n_rows):
-        total = 0.0
-        for r in range(count):
-            inner = 0.0
-            for q in range(count):
-                inner += covariance[r, q] * columns[n, q]
-            total += columns[n, r] * inner
-        out[n] = max(total, 0.0)
-    return out
 
 
 @dataclass(frozen=True)
@@ -137,12 +104,12 @@ class Background:
     Parameters
     ----------
     scores
-        (n_rows, R), rows in the design's order.
+        Every row along the directions, rows in the design's order.
     basis
         (n_features, R): the coefficients that gamma = 1 gives every column.
     """
 
-    scores: FloatArray
+    scores: Scores
     basis: FloatArray
 
 
@@ -212,7 +179,7 @@ class Problem:
         The variance of eta that features could explain; sizes are measured against it.
     """
 
-    design: ColumnDesign
+    design: Design
     family: Family
     levels: Levels
     noise: Noise
@@ -224,11 +191,9 @@ class Problem:
     background: Background | None = field(default=None, kw_only=True)
 
     @property
-    def scores(self) -> FloatArray:
-        """(n_rows, R) of the background; R = 0 without one."""
-        if self.background is None:
-            return np.zeros((self.design.n_rows, 0))
-        return self.background.scores
+    def n_directions(self) -> int:
+        """Directions of the background, 0 without one."""
+        return 0 if self.background is None else self.background.scores.count
 
     @property
     def n_rows(self) -> float:
@@ -257,7 +222,7 @@ class Problem:
             noise=self.noise.start,
             eta=self.design.eta(beta) + self.offset,
             eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
-            background=BackgroundState.off(self.scores.shape[1]),
+            background=BackgroundState.off(self.n_directions),
         )
 
     def tamed(self, beta: FloatArray) -> FloatArray:
@@ -298,8 +263,8 @@ class Problem:
     def level_row_variance(self, state: State) -> FloatArray:
         """What the uncertainty of levels and background adds to the variance of every row's eta."""
         out = np.zeros(self.design.n_rows)
-        if state.background.variance > 0:
-            out += row_variances(self.scores, state.background.covariance)
+        if self.background is not None and state.background.variance > 0:
+            out += self.background.scores.variances(state.background.covariance)
         for column, path in zip(self.levels.columns, state.level_variance, strict=True):
             if path.any():
                 out += column * column * self.design.spread(path)
@@ -330,11 +295,14 @@ class Problem:
 
     @cached_property
     def _gram(self) -> FloatArray:
-        return weighted_gram(self.scores, self.weights)
+        return self._weighted_gram(self.weights)
+
+    def _weighted_gram(self, weights: FloatArray) -> FloatArray:
+        return np.zeros((0, 0)) if self.background is None else self.background.scores.gram(weights)
 
     def background_gram(self, curvature: FloatArray) -> FloatArray:
         """(R, R) sum of curvature * z z'; quadratic families have the weights as curvature."""
-        return self._gram if self.family.quadratic else weighted_gram(self.scores, curvature)
+        return self._gram if self.family.quadratic else self._weighted_gram(curvature)
 
     def common_value(self, state: State) -> float:
         """Expected log-likelihood, divergence of the levels, log prior of the noise."""

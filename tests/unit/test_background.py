@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 from driftglm.design import ColumnDesign, leading_directions
-from driftglm.objective import row_variances, weighted_gram
+from driftglm.design.scores import row_variances, weighted_gram
 from driftglm.priors import Learned
 from driftglm.solvers.background import posterior
 

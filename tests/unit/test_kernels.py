@@ -48,7 +48,6 @@ class Visit:
         self.objective = objective
         self.state = objective.start(beta.copy())
         self.work = RowWork(objective, self.state)
-        self.rows = self.work.for_kernels()
         penalty = objective.penalty(beta)
         self.laws = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
 
@@ -58,33 +57,33 @@ class Visit:
 
     def sweep(self, order, kernel=sweep_inplace):
         order = np.asarray(order, dtype=np.int64)
-        worst = kernel(
-            order,
-            self.work.columns,
-            self.rows,
-            self.work.squares,
-            1 / NOISE,
-            self.laws,
-            self.paths,
-            1.0,
-        )
-        self.work.absorb(self.rows)
+        for visit in self.work.visits(order):
+            worst = kernel(
+                order,
+                visit.columns,
+                visit.rows,
+                visit.squares,
+                1 / NOISE,
+                self.laws,
+                self.paths,
+                1.0,
+            )
         return worst
 
     def search(self, order, kernel=search_inplace):
         order = np.asarray(order, dtype=np.int64)
         nodes = self.objective.prior.search_nodes(T), self.objective.prior.search_nodes(1)
-        switched = kernel(
-            order,
-            self.work.columns,
-            self.rows,
-            self.work.squares,
-            1 / NOISE,
-            nodes,
-            self.paths,
-            1.0,
-        )
-        self.work.absorb(self.rows)
+        for visit in self.work.visits(order):
+            switched = kernel(
+                order,
+                visit.columns,
+                visit.rows,
+                visit.squares,
+                1 / NOISE,
+                nodes,
+                self.paths,
+                1.0,
+            )
         return switched
 
     def numbers(self):
@@ -262,16 +261,17 @@ def searched(h, b, boundary="pinned"):
     state = objective.start()
     work = RowWork(objective, state)
     nodes = objective.prior.search_nodes(h.size), objective.prior.search_nodes(1)
-    search_inplace(
-        np.array([0]),
-        work.columns,
-        work.for_kernels(),
-        work.squares,
-        1.0,
-        nodes,
-        (state.beta, objective.static, objective.zero_below),
-        1.0,
-    )
+    for visit in work.visits(np.array([0])):
+        search_inplace(
+            visit.order,
+            visit.columns,
+            visit.rows,
+            visit.squares,
+            1.0,
+            nodes,
+            (state.beta, objective.static, objective.zero_below),
+            1.0,
+        )
     return state.beta[0]
 
 

@@ -1,6 +1,17 @@
 """Who multiplies X: rows grouped by timestep, columns stored one after the other."""
 
+from driftglm.design.base import Columns, Design, RowState, Visit
 from driftglm.design.columns import ColumnDesign
 from driftglm.design.directions import leading_directions
+from driftglm.design.scores import ArrayScores, Scores
 
-__all__ = ["ColumnDesign", "leading_directions"]
+__all__ = [
+    "ArrayScores",
+    "ColumnDesign",
+    "Columns",
+    "Design",
+    "RowState",
+    "Scores",
+    "Visit",
+    "leading_directions",
+]

@@ -17,15 +17,18 @@ in it; all sums are in double precision.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._threads import each, ranges
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design.turning import Entries, RowArray, columns_of_csr, columns_of_dense, only_ones
+from driftglm.design.base import RowArray, RowState, Visit
+from driftglm.design.scores import ArrayScores
+from driftglm.design.turning import Entries, columns_of_csr, columns_of_dense, only_ones
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -62,7 +65,8 @@ class ColumnDesign:
     steps: IntArray
     center: FloatArray
     shift: FloatArray
-    threads: int = 1
+    threads: int = field(default=1, kw_only=True)
+    weighs_visits: ClassVar[bool] = False
 
     @classmethod
     def from_matrix(
@@ -94,15 +98,20 @@ class ColumnDesign:
             parts = columns_of_csr(csr, X.shape[1], (order, steps), ones, threads)
         n_features = parts[2].shape[0]
         center, shift = np.zeros((n_features, n_timesteps)), np.zeros(n_features)
-        return cls(*parts, steps, center, shift, threads), order
+        return cls(*parts, steps, center, shift, threads=threads), order
 
     @property
     def _entries(self) -> Entries:
         return self.values, self.rows, self.segments
 
+    @property
+    def _only_ones(self) -> bool:
+        """Entries, but no values: they are all one."""
+        return self.rows.size > self.values.size
+
     def _counts(self, weights: FloatArray) -> FloatArray | None:
         """Sums of weights * x where they need no look at the entries: all ones."""
-        if self.values.size or not bool((weights == 1.0).all()):
+        if not self._only_ones or not bool((weights == 1.0).all()):
             return None
         return np.diff(self.segments, axis=1).astype(np.float64)
 
@@ -124,12 +133,18 @@ class ColumnDesign:
         before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
         center = center[:, np.maximum(before, 0)]
         full = np.flatnonzero(self.segments[:, -1] - self.segments[:, 0] == self.n_rows)
-        if not full.size or not self.values.size:
+        if not full.size or self._only_ones:
             return dataclasses.replace(self, center=center)
-        values, shift = self.values.copy(), np.zeros_like(means)
+        shift = np.zeros_like(means)
         shift[full] = means[full]
-        _shift_inplace(values, self.segments, full, shift)
+        values = self._shifted(full, shift)
         return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
+
+    def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
+        """The values without the shift of the columns in `full`."""
+        values = self.values.copy()
+        shift_values_inplace(values, self.segments, full, shift)
+        return values
 
     def with_intercept(self) -> ColumnDesign:
         """The same design and a last column of ones: no entries, measured from -1."""
@@ -179,20 +194,27 @@ class ColumnDesign:
         self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
     ) -> None:
         """`squares` and `sums` of some features, put into their rows of both arrays."""
-        counts = self._counts(curvature)
-        if counts is not None:
-            squares[features] = sums[features] = counts[features]
-        else:
-            parts = [(features[a:b],) for a, b in ranges(features.size, self.threads)]
-            entries = self._entries
-            each(lambda part: _weigh(entries, part, curvature, squares, sums), parts, self.threads)
+        self._weigh_raw_inplace(curvature, features, squares, sums)
         center, raw = self.center[features], squares[features]
         if not center.any():
             return
         twice = 2.0 * center * sums[features]
-        square = np.maximum(raw - twice + center**2 * self.by_step(curvature), 0.0)
-        # What rounding leaves of a constant column is not information.
-        squares[features] = np.where(square > ROUNDING * raw, square, 0.0)
+        squares[features] = without_rounding(raw - twice + center**2 * self.by_step(curvature), raw)
+
+    def _weigh_raw_inplace(
+        self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
+    ) -> None:
+        """The same, x not centred."""
+        counts = self._counts(curvature)
+        if counts is not None:
+            squares[features] = sums[features] = counts[features]
+            return
+        entries, parts = self._entries, ranges(features.size, self.threads)
+        each(
+            lambda a, b: _weigh(entries, features[a:b], curvature, squares, sums),
+            parts,
+            self.threads,
+        )
 
     def project(self, basis: FloatArray) -> FloatArray:
         """(n_rows, R): every centred row times the columns of `basis` (n_features, R)."""
@@ -202,6 +224,25 @@ class ColumnDesign:
         each(lambda a, b: _project_inplace(entries, a, b, basis, out), parts, self.threads)
         taken = np.einsum("it,ir->tr", self.center, basis)
         return np.asarray(out - np.repeat(taken, np.diff(self.steps), axis=0))
+
+    def scores(self, basis: FloatArray) -> ArrayScores:
+        """The same, for a background."""
+        return ArrayScores(self.project(basis))
+
+    def visits(
+        self,
+        order: IntArray,
+        rows: RowState,
+        weighed: tuple[FloatArray, FloatArray],
+        paths: tuple[FloatArray, FloatArray],
+        *,
+        fixed: bool,
+    ) -> Iterator[Visit]:
+        """One visit to all features in `order`: the rows are at hand."""
+        del paths, fixed
+        squares, sums = weighed
+        columns = self.values, self.rows, self.segments, self.center, sums
+        yield Visit(order, (columns, columns), rows, squares)
 
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""
@@ -221,9 +262,13 @@ class ColumnDesign:
         square = dataclasses.replace(self, center=np.zeros_like(self.center)).squares(weights)
         square = square.sum(axis=1) / total
         deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
-        single = _single_value(self.values, self.segments)
+        single = self.single_values()
         unit = np.where(single > 0, single, deviation)
         return np.where(unit > 0, unit, 1.0)
+
+    def single_values(self) -> FloatArray:
+        """(n_features,) |c| of columns whose nonzero entries are all c; 0 for other columns."""
+        return _single_value(self.values, self.segments)
 
     def movement(self, weights: FloatArray) -> FloatArray:
         """(n_features,) how much more columns differ from step to step than within steps.
@@ -261,6 +306,11 @@ class ColumnDesign:
     def spread(self, path: FloatArray) -> FloatArray:
         """A path's value for every row: (n_rows,)."""
         return np.repeat(path, np.diff(self.steps))
+
+
+def without_rounding(squares: FloatArray, raw: FloatArray) -> FloatArray:
+    """Centred squares; what rounding leaves of a constant column is not information."""
+    return np.where(squares > ROUNDING * raw, squares, 0.0)
 
 
 @kernel
@@ -327,7 +377,7 @@ def _project_inplace(
 
 
 @kernel
-def _shift_inplace(
+def shift_values_inplace(
     values: FloatArray, segments: IntArray, full: IntArray, shift: FloatArray
 ) -> None:
     """Take `shift` off the entries of some columns; what rounding leaves of a constant is 0."""

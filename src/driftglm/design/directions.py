@@ -39,10 +39,28 @@ def leading_directions(
     `X` is dense or CSR, `codes` the step of every row, `center` (n_features, T), `weights` those of
     the rows, all equal if not given. X is never made dense but in parts.
     """
+    chosen = chosen_rows(codes)
+    own = None if weights is None else weights[chosen]
+    return directions_of(X[chosen], codes[chosen], own, center, unit, count)
+
+
+def chosen_rows(codes: IntArray) -> IntArray:
+    """Rows that stand for all: evenly spaced where rows are sorted by step."""
     order = np.argsort(codes, kind="stable")
-    chosen = order[np.unique(np.linspace(0, order.size - 1, MOST_ROWS).astype(np.int64))]
-    root = np.ones(chosen.size) if weights is None else np.sqrt(weights[chosen])
-    part = _Part(X[chosen], codes[chosen], np.ascontiguousarray(center.T), unit, root)
+    return order[np.unique(np.linspace(0, order.size - 1, MOST_ROWS).astype(np.int64))]
+
+
+def directions_of(
+    X: Any,
+    codes: IntArray,
+    weights: FloatArray | None,
+    center: FloatArray,
+    unit: FloatArray,
+    count: int,
+) -> FloatArray:
+    """As `leading_directions`, of all rows given."""
+    root = np.ones(codes.size) if weights is None else np.sqrt(weights)
+    part = _Part(X, codes, np.ascontiguousarray(center.T), unit, root)
     n_rows, n_columns = part.shape
     with one_thread():  # the same digits on any number of threads
         if n_rows * n_columns * min(n_rows, n_columns) <= MOST_PRODUCTS:

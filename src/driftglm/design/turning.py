@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from driftglm._jit import kernel
 from driftglm._threads import each, ranges
 from driftglm._typing import FloatArray, IntArray
+from driftglm.design.base import RowArray
 
-RowArray = NDArray[np.int32]
 Entries = tuple[FloatArray, RowArray, IntArray]
 """values, rows, segments (see `ColumnDesign`)."""
 N_COLUMNS = 512

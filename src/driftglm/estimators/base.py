@@ -23,13 +23,14 @@ from driftglm.bound import Bound, Posterior
 from driftglm.data.checks import check_numbers, check_weights, log_exposure
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
-from driftglm.design import ColumnDesign
+from driftglm.design import Design
 from driftglm.estimators.export import Exports
 from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
 from driftglm.estimators.rows import Rows, check_columns
-from driftglm.estimators.starts import Init, start_paths
+from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.estimators.views import ViewName, views_of
+from driftglm.estimators.worker_rows import Given, Workers, rows_on_workers
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
@@ -161,11 +162,26 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         del problems
         return Alone()
 
-    def _fit_rows(
-        self, X: Any, y: Any, time: Any, sample_weight: Any, exposure: Any = None
-    ) -> Self:
+    def _class_weights(self, y: Any, sample_weight: Any) -> Any:
+        """Weights of the rows; those of classes multiply what the user gave."""
+        del y
+        return sample_weight
+
+    def _prior(self) -> PathPrior | Learned:
+        """The prior as an object."""
+        if isinstance(self.prior, type):
+            name = self.prior.__name__
+            raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
+        return PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
+
+    def _fit_rows(self, X: Any, given: Given, workers: Workers) -> Self:
         """The common part of every `fit`."""
         announce_compilation(sys.stderr)
+        if workers.wanted(X):
+            with rows_on_workers(self, X, given, workers) as (far, axis):
+                self._fit_steps(far, axis)
+            return self
+        y, time, sample_weight, exposure = vars(given).values()
         X, y = validate_data(
             self,
             X,
@@ -176,7 +192,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             ensure_min_samples=2,
         )
         names = getattr(self, "feature_names_in_", None)
-        weights = check_weights(sample_weight, y.size)
+        weights = check_weights(self._class_weights(y, sample_weight), y.size)
         axis, codes = fit_axis(time, y.size, self.freq)
         self._set_target(y)
         y = self._read_target(y)
@@ -264,10 +280,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         return self
 
     def _solve(self, rows: Rows, earlier: Sequence[Fit] = ()) -> None:
-        if isinstance(self.prior, type):
-            name = self.prior.__name__
-            raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
-        prior = PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
+        prior = self._prior()
         self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
         responses = self._responses(rows)
         if isinstance(prior, Learned):
@@ -306,7 +319,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             unit = design.units(problems[0]["weights"])
             if basis is None:
                 basis = rows[0].directions(design, unit, prior.n_directions)
-            background = Background(design.project(basis), basis) if basis.size else None
+            background = Background(design.scores(basis), basis) if basis.size else None
             bounds = [
                 Bound(**data, prior=prior, unit=unit, background=background) for data in problems
             ]
@@ -326,7 +339,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         ]
         return result
 
-    def _data(self, rows: Rows, design: ColumnDesign, order: IntArray) -> dict[str, Any]:
+    def _data(self, rows: Rows, design: Design, order: IntArray) -> dict[str, Any]:
         """What a Problem is made of."""
         return {
             "design": design,
@@ -375,7 +388,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         best: SolverResult | None = None
         for kind in kinds:
             start = [
-                bound.start_posterior(bound.tamed(start_paths(kind, rows.start_data(), n_steps)))
+                bound.start_posterior(bound.tamed(rows.start_paths(kind)))
                 for bound, rows in zip(bounds, responses, strict=True)
             ]
             result = self._run(solver, bounds, start, coupling, max_iter=max_iter)
@@ -417,10 +430,11 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 "objective of the paper's priors always prefers the emptier model. "
                 "Choose one start with init=."
             )
-        kind: Init = "lasso-one" if self.init == "auto" and prior.sparse else self.init
+        first = responses[0].default_start
+        kind: Init = first if self.init == "auto" and prior.sparse else self.init
         n_steps = responses[0].n_timesteps
         states = [
-            objective.start(objective.tamed(start_paths(kind, rows.start_data(), n_steps)))
+            objective.start(objective.tamed(rows.start_paths(kind)))
             for objective, rows in zip(objectives, responses, strict=True)
         ]
         solver = SOLVERS[self.solver]()
@@ -662,7 +676,7 @@ def _stack(parts: list[FloatArray], axis: int = 1) -> FloatArray:
     return parts[0] if len(parts) == 1 else np.stack(parts, axis=axis)
 
 
-def _columns(rows: Rows, design: ColumnDesign) -> Columns:
+def _columns(rows: Rows, design: Design) -> Columns:
     center = np.zeros((rows.n_timesteps, rows.always_in.size))
     center[:, ~rows.always_in], center[:, rows.always_in] = design.mean.T, rows.always_in_means
     return Columns(rows.always_in, center, rows.intercept, rows.center)

@@ -22,6 +22,7 @@ from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.rows import Rows
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile
+from driftglm.estimators.worker_rows import Given, Workers
 from driftglm.exceptions import DataError
 from driftglm.families import Binomial, Family, SoftmaxClass
 from driftglm.families.multinomial import softmax_draws
@@ -208,17 +209,31 @@ max_iter, tol, verbose, random_state, n_jobs
         return pd.concat(tables, ignore_index=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        time: Any = None,
+        sample_weight: Any = None,
+        n_workers: int | None = None,
+        checkpoint: Any = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, sparse matrix or frame
+        X : (n_rows, n_features) array, sparse matrix or frame; a Dask array, a list of delayed
+            partitions or a folder of shards is fitted on Dask workers
         y : (n_rows,) class labels; a class may be missing in some timesteps
         time : (n_rows,) integers, dates, Periods or an ordered Categorical; None: one timestep
         sample_weight : (n_rows,), a row of weight 2 counts as two rows
+        n_workers : processes of a local cluster to fit on, unless a Dask client is active; None:
+            rows in this process are fitted in it, others on the active client
+        checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        return self._fit_rows(X, y, time, self._class_weights(y, sample_weight))
+        given = Given(y, time, sample_weight)
+        return self._fit_rows(X, given, Workers(n_workers, checkpoint))
 
     def update(self, X: Any, y: Any, *, time: Any, sample_weight: Any = None) -> Self:
         """Append rows of new timesteps and fit again, starting from the present fit.

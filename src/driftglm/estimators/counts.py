@@ -18,6 +18,7 @@ from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.rows import Rows
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile
+from driftglm.estimators.worker_rows import Given, Workers
 from driftglm.families import Poisson
 from driftglm.objective import Noise
 from driftglm.priors import Learned, PathPrior
@@ -131,18 +132,25 @@ max_iter, tol, verbose, random_state, n_jobs
         time: Any = None,
         sample_weight: Any = None,
         exposure: Any = None,
+        n_workers: int | None = None,
+        checkpoint: Any = None,
     ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, sparse matrix or frame
+        X : (n_rows, n_features) array, sparse matrix or frame; a Dask array, a list of delayed
+            partitions or a folder of shards is fitted on Dask workers
         y : (n_rows,) counts
         time : (n_rows,) integers, dates, Periods or an ordered Categorical; None: one timestep
         sample_weight : (n_rows,), a row of weight 2 counts as two rows
         exposure : (n_rows,) what the expected count is proportional to: hours, visits, area
+        n_workers : processes of a local cluster to fit on, unless a Dask client is active; None:
+            rows in this process are fitted in it, others on the active client
+        checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        return self._fit_rows(X, y, time, sample_weight, exposure)
+        given = Given(y, time, sample_weight, exposure)
+        return self._fit_rows(X, given, Workers(n_workers, checkpoint))
 
     def update(
         self, X: Any, y: Any, *, time: Any, sample_weight: Any = None, exposure: Any = None

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.checks import LARGEST, SMALLEST
-from driftglm.design import ColumnDesign, leading_directions
-from driftglm.estimators.starts import StartData
+from driftglm.design import ColumnDesign, Design, leading_directions
+from driftglm.estimators.starts import Init, StartData, start_paths
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family
 from driftglm.objective import Levels
@@ -149,32 +149,29 @@ class Rows:
         chosen = self.X[:, np.flatnonzero(self.always_in)]
         return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen)
 
-    def design(self) -> tuple[ColumnDesign, IntArray]:
+    def design(self) -> tuple[Design, IntArray]:
         """The ordinary columns as they are, and the order of the design's rows."""
         return ColumnDesign.from_matrix(
             self.ordinary, self.codes, self.n_timesteps, compact=True, threads=self.threads
         )
 
-    def centered(self, design: ColumnDesign, order: IntArray) -> ColumnDesign:
+    def centered(self, design: Design, order: IntArray) -> Design:
         """The same, centred if there is an intercept."""
         return design.centered(self._exposed[order], self.own) if self.intercept else design
 
-    def directions(self, design: ColumnDesign, unit: FloatArray, most: int) -> FloatArray:
+    def directions(self, design: Design, unit: FloatArray, most: int) -> FloatArray:
         """(n_features, R) leading directions of the ordinary columns, in the user's units.
 
         `most` directions at most, with so many columns and rows (by weight) for each: of a few
         columns every one can be judged by itself.
         """
-        # Weights that add up to a whole number may do so up to rounding only.
-        n_rows = int(self.weights.sum() * (1.0 + ROUNDING))
-        by_columns = design.n_features // COLUMNS_PER_DIRECTION
-        count = min(most, by_columns, n_rows // ROWS_PER_DIRECTION)
+        count = n_directions(most, design.n_features, float(self.weights.sum()))
         if count < 1:
             return np.zeros((design.n_features, 0))
-        found = leading_directions(
-            self.ordinary, self.codes, design.mean, unit, count, self.weights
-        )
-        return np.asarray(found / unit[:, None])
+        return np.asarray(self._leading(design, unit, count) / unit[:, None])
+
+    def _leading(self, design: Design, unit: FloatArray, count: int) -> FloatArray:
+        return leading_directions(self.ordinary, self.codes, design.mean, unit, count, self.weights)
 
     def own_means(self) -> tuple[FloatArray, float]:
         """How far each step's level is its own, W / (1 / variance + W), and the variance.
@@ -216,6 +213,15 @@ class Rows:
         scale = self.reference / np.where(square > 0, square, 1.0)
         return Levels(np.ascontiguousarray(columns[:, order]), static, scale)
 
+    @property
+    def default_start(self) -> Init:
+        """Where the search for a mode begins unless the user says."""
+        return "lasso-one"
+
+    def start_paths(self, kind: Init) -> FloatArray:
+        """Starting paths of the ordinary columns."""
+        return start_paths(kind, self.start_data(), self.n_timesteps)
+
     def start_data(self) -> StartData:
         """Rows for a starting fit: steps' means and always-in features taken out of y."""
         target, weights = self._working_response(by_step=True)
@@ -252,9 +258,21 @@ class Rows:
         return np.asarray((sums / np.where(total > 0, total, 1.0))[self.codes])
 
 
+def n_directions(most: int, n_features: int, weight: float) -> int:
+    """How many directions so many columns and rows (by weight) are enough for."""
+    # Weights that add up to a whole number may do so up to rounding only.
+    n_rows = int(weight * (1.0 + ROUNDING))
+    return min(most, n_features // COLUMNS_PER_DIRECTION, n_rows // ROWS_PER_DIRECTION)
+
+
 def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
     """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
     low, high = column_ranges(X) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    check_ranges(low, high, names, intercept=intercept)
+
+
+def check_ranges(low: FloatArray, high: FloatArray, names: Any, *, intercept: bool) -> None:
+    """The same, from the least and the largest value of every column."""
     size = np.maximum(np.abs(low), np.abs(high)).astype(np.float64)
     extreme = (size > LARGEST) | ((size > 0) & (size < SMALLEST))
     if extreme.any():
@@ -270,7 +288,7 @@ def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
             f"{int(zero.sum())} of {zero.size} columns are zero in every row "
             f"({_listed(zero, names)}); their coefficients are 0. Drop them to silence this.",
             DataWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     if intercept and (constant & ~zero).any():
         warnings.warn(
@@ -278,7 +296,7 @@ def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
             f"({_listed(constant & ~zero, names)}) and cannot be told from the intercept; "
             "drop them, or set fit_intercept=False.",
             DataWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

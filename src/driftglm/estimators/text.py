@@ -24,12 +24,17 @@ from driftglm.estimators.export import dataset
 from driftglm.estimators.text_data import (
     Background,
     Contexts,
-    collapse,
     column_names,
-    log_background,
     read_counts,
 )
 from driftglm.estimators.text_fit import PosteriorTextFit, TextStep
+from driftglm.estimators.text_remote import (
+    add_up,
+    check_counts,
+    gathered,
+    locate,
+    word_engine,
+)
 from driftglm.estimators.text_solve import TextResult, TextSettings, solve_text
 from driftglm.estimators.text_words import top_words
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
@@ -37,6 +42,7 @@ from driftglm.files import Storable
 from driftglm.plots import figures
 from driftglm.priors import Learned, PathPrior
 from driftglm.solvers.base import StopReason
+from driftglm.solvers.text_engine import WordEngine
 
 TEXT_GRID = Learned(shares=(0.0, 0.8, 1.0), correlations=(0.5, 0.9), n_scales=6)
 """The laws of prior="learned", fewer than elsewhere: with thousands of words the full grid takes
@@ -176,32 +182,39 @@ class DriftTextModel(Storable, BaseEstimator):
     # ---------------------------------------------------------------- fitting
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, counts: Any, effects: Any, *, time: Any = None) -> Self:
+    def fit(
+        self, counts: Any, effects: Any, *, time: Any = None, n_workers: int | None = None
+    ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        counts : (n_docs, V) array, sparse matrix or frame of term frequencies
+        counts : (n_docs, V) array, sparse matrix or frame of term frequencies; or a dask array, or
+            a list of delayed tables of all documents and some words each, side by side
         effects : (n_docs, F) array, sparse matrix or frame
         time : (n_docs,) integers, dates, Periods or an ordered Categorical; None: one timestep
+        n_workers : visit words on the workers of the active Dask client, or else on so many local
+            processes; counts of Dask always are, other counts only if this is given
 
         Documents without tokens say nothing and are left out; a step without documents takes the
         background of the step before it, and its coefficients from the steps around it.
         """
         announce_compilation(sys.stderr)
-        self.vocabulary_ = self._words(counts)
-        table = read_counts(counts, self.vocabulary_)
-        rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64)
-        if rows.shape[0] != table.shape[0]:
-            raise DataError(
-                f"effects has {rows.shape[0]} rows but counts has {table.shape[0]} documents; "
-                "pass one row per document."
-            )
-        axis, codes = fit_axis(time, table.shape[0], self.freq)
-        contexts = collapse(table, rows, codes)
-        if not contexts.codes.size:
-            raise DataError("no document has a token; at least one count must be positive.")
-        self._fit_contexts(contexts, axis)
+        with word_engine(counts, n_workers, verbose=self.verbose) as engine:
+            counts = locate(counts, engine, self.extrapolate)
+            self.vocabulary_ = self._words(counts)
+            table = check_counts(counts, self.vocabulary_)
+            rows = validate_data(self, gathered(effects), accept_sparse="csr", dtype=np.float64)
+            if rows.shape[0] != table.shape[0]:
+                raise DataError(
+                    f"effects has {rows.shape[0]} rows but counts has {table.shape[0]} documents; "
+                    "pass one row per document."
+                )
+            axis, codes = fit_axis(gathered(time), table.shape[0], self.freq)
+            contexts = add_up(table, rows, codes)
+            if not contexts.codes.size:
+                raise DataError("no document has a token; at least one count must be positive.")
+            self._fit_contexts(contexts, axis, engine)
         return self
 
     def _words(self, counts: Any) -> np.ndarray:
@@ -214,7 +227,9 @@ class DriftTextModel(Storable, BaseEstimator):
             raise DataError("vocabulary names a word twice; words must differ.")
         return np.asarray(words, dtype=object)
 
-    def _fit_contexts(self, contexts: Contexts, axis: TimeAxis) -> None:
+    def _fit_contexts(
+        self, contexts: Contexts, axis: TimeAxis, engine: WordEngine | None = None
+    ) -> None:
         base, center = self._base(contexts, axis.n_timesteps)
         prior = self._prior()
         settings = TextSettings(
@@ -226,6 +241,7 @@ class DriftTextModel(Storable, BaseEstimator):
             n_jobs=self.n_jobs,
             flat=10.0 * self.tol**2,
             intercept=self._has_intercept(prior),
+            engine=engine,
         )
         result = solve_text(
             contexts, base, settings, progress=_progress_line if self.verbose else None
@@ -235,7 +251,7 @@ class DriftTextModel(Storable, BaseEstimator):
         self._axis, self.timesteps_, self._fit = axis, axis.labels, result.fit
         self.base_background_, self.n_contexts_ = base, int(contexts.codes.size)
         self._report(result)
-        self._choose_extrapolation(contexts)
+        self._choose_extrapolation(contexts, engine)
 
     def _prior(self) -> PathPrior | Learned:
         if isinstance(self.prior, type):
@@ -256,12 +272,10 @@ class DriftTextModel(Storable, BaseEstimator):
 
     def _base(self, contexts: Contexts, n_steps: int) -> tuple[FloatArray, Background | None]:
         """Background (T, V), and about which mean effects are taken."""
-        n_words = contexts.counts.shape[1]
+        n_words = contexts.n_words
         if isinstance(self.background, str):
             kind: Background = "all" if self.background == "all" else "step"
-            base = log_background(
-                contexts.counts, contexts.codes, n_steps, kind, float(self.smoothing)
-            )
+            base = contexts.log_background(n_steps, kind, float(self.smoothing))
             return base, kind if self.center else None
         given = np.asarray(self.background, dtype=np.float64)
         if given.shape not in {(n_words,), (n_steps, n_words)} or not np.isfinite(given).all():
@@ -303,15 +317,15 @@ class DriftTextModel(Storable, BaseEstimator):
 
     # ----------------------------------------------------------- extrapolation
 
-    def _choose_extrapolation(self, contexts: Contexts) -> None:
+    def _choose_extrapolation(self, contexts: Contexts, engine: WordEngine | None) -> None:
         choice: str = self.extrapolate
         if choice == "validate":
-            choice = self._validated(contexts)
+            choice = self._validated(contexts, engine)
         if choice == "auto":
             choice = "forecast" if isinstance(self._fit, PosteriorTextFit) else "hold"
         self.extrapolate_ = choice
 
-    def _validated(self, contexts: Contexts) -> str:
+    def _validated(self, contexts: Contexts, engine: WordEngine | None) -> str:
         """Hold or forecast, by the likelihood one step ahead on the last training steps."""
         seen = np.unique(contexts.codes)
         gains = 0.0
@@ -325,7 +339,8 @@ class DriftTextModel(Storable, BaseEstimator):
                 model.set_params(background=np.asarray(self.background)[:n_past])
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)
-                model._fit_contexts(past, TimeAxis("integer", 0, n_past, 1))  # noqa: SLF001
+                axis = TimeAxis("integer", 0, n_past, 1)
+                model._fit_contexts(past, axis, engine)  # noqa: SLF001
             for choice, sign in (("forecast", 1.0), ("hold", -1.0)):
                 model.extrapolate_ = choice
                 found = model._log_likelihood(now.counts, now.effects, now.codes)  # noqa: SLF001

@@ -8,13 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_array
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
-from driftglm.solvers.text_problem import TextProblem
+from driftglm.solvers.text_problem import (
+    TextProblem,
+    WordCounts,
+    add_documents,
+    counts_by_word,
+)
 
 Background = Literal["step", "all"]
 Words = Sequence[str] | NDArray[Any]
@@ -27,17 +32,8 @@ def read_counts(counts: Any, words: Words | None) -> csr_array:
     ignored, those that are missing count as zero.
     """
     names = column_names(counts)
-    matrix = check_array(
-        _as_matrix(counts), accept_sparse="csr", dtype=np.float64, ensure_min_features=1
-    )
-    table = csr_array(matrix)
-    table.sum_duplicates()
-    if table.nnz and table.data.min() < 0:
-        row = int(np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))[table.data.argmin()])
-        raise DataError(
-            f"counts has {table.data.min():g} in document {row}; counts are 0 or more. "
-            "Pass term frequencies, not weights such as centred tf-idf."
-        )
+    table = read_table(counts)
+    refuse_negative(*lowest_count(table))
     if words is None:
         return table
     if names is not None and list(names) != list(words):
@@ -57,6 +53,33 @@ def read_counts(counts: Any, words: Words | None) -> csr_array:
             "pass one column per word, in the order of the vocabulary."
         )
     return table
+
+
+def read_table(counts: Any) -> csr_array:
+    """Numbers, none of them missing or infinite."""
+    matrix = check_array(
+        _as_matrix(counts), accept_sparse="csr", dtype=np.float64, ensure_min_features=1
+    )
+    table = csr_array(matrix)
+    table.sum_duplicates()
+    return table
+
+
+def lowest_count(table: csr_array) -> tuple[float, int]:
+    """The lowest count that is stored, and the row it is in."""
+    if not table.nnz:
+        return 0.0, 0
+    row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
+    return float(table.data.min()), row
+
+
+def refuse_negative(lowest: float, document: int) -> None:
+    """Stop where a count is below zero."""
+    if lowest < 0:
+        raise DataError(
+            f"counts has {lowest:g} in document {document}; counts are 0 or more. "
+            "Pass term frequencies, not weights such as centred tf-idf."
+        )
 
 
 def column_names(table: Any) -> list[str] | None:
@@ -84,7 +107,7 @@ class Contexts:
     Parameters
     ----------
     counts
-        (n_contexts, V)
+        (n_contexts, V), a csr_array if they are here.
     effects
         (n_contexts, F), dense or sparse as given.
     codes
@@ -93,7 +116,7 @@ class Contexts:
         (n_docs,) context of every document; -1 where it has no tokens.
     """
 
-    counts: csr_array
+    counts: Any
     effects: Any
     codes: IntArray
     member: IntArray
@@ -102,6 +125,19 @@ class Contexts:
     def totals(self) -> FloatArray:
         """Tokens of every context."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64).ravel()
+
+    @property
+    def n_words(self) -> int:
+        """V."""
+        return int(self.counts.shape[1])
+
+    def by_word(self) -> WordCounts:
+        """Counts as the solvers take them."""
+        return counts_by_word(self.counts)
+
+    def log_background(self, n_timesteps: int, kind: Background, smoothing: float) -> FloatArray:
+        """(T, V) log of smoothed word shares."""
+        return log_background(self.counts, self.codes, n_timesteps, kind, smoothing)
 
     def of_steps(self, keep: BoolArray) -> Contexts:
         """The contexts of some steps; steps keep their numbers."""
@@ -115,11 +151,18 @@ class Contexts:
 
 def collapse(counts: csr_array, effects: Any, codes: IntArray) -> Contexts:
     """Add up the counts of documents that share step and effects: exact for this model."""
+    full = np.asarray(counts.sum(axis=1)).ravel() > 0
+    chosen, member = find_contexts(effects, codes, full)
+    added = add_documents(counts, member, chosen.size)
+    return Contexts(added, effects[chosen], codes[chosen], member)
+
+
+def find_contexts(effects: Any, codes: IntArray, full: BoolArray) -> tuple[IntArray, IntArray]:
+    """The first document of every context, and the context of every document that is `full`."""
     rows = csr_array(effects)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     ends, indices, values = rows.indptr, rows.indices, rows.data
-    full = np.asarray(counts.sum(axis=1)).ravel() > 0
     seen: dict[tuple[int, bytes, bytes], int] = {}
     first: list[int] = []
     member = np.full(codes.size, -1, dtype=np.int64)
@@ -132,10 +175,7 @@ def collapse(counts: csr_array, effects: Any, codes: IntArray) -> Contexts:
         member[n] = seen.setdefault(key, len(seen))
         if member[n] == len(first):
             first.append(int(n))
-    kept = np.flatnonzero(member >= 0)
-    adder = csr_array((np.ones(kept.size), (member[kept], kept)), shape=(len(first), codes.size))
-    chosen = np.array(first, dtype=np.int64)
-    return Contexts(csr_array(adder @ counts), effects[chosen], codes[chosen], member)
+    return np.array(first, dtype=np.int64), member
 
 
 def log_background(
@@ -145,13 +185,20 @@ def log_background(
 
     A step without tokens takes the background of the step before it, or after it at the start.
     """
-    n_words = counts.shape[1]
     if kind == "all":
-        total = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() + smoothing
-        return np.tile(np.log(total / total.sum()), (n_timesteps, 1))
-    sums = np.zeros((n_timesteps, n_words))
+        total = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel()
+        return log_shares(total, n_timesteps, smoothing)
+    sums = np.zeros((n_timesteps, counts.shape[1]))
     for t in np.unique(codes):
         sums[t] = np.asarray(counts[np.flatnonzero(codes == t)].sum(axis=0)).ravel()
+    return log_shares(sums, n_timesteps, smoothing)
+
+
+def log_shares(sums: FloatArray, n_timesteps: int, smoothing: float) -> FloatArray:
+    """(T, V) log of smoothed shares, from the words' sums of all documents (V,) or (T, V)."""
+    if sums.ndim == 1:
+        total = sums + smoothing
+        return np.tile(np.log(total / total.sum()), (n_timesteps, 1))
     seen = np.flatnonzero(sums.any(axis=1))
     before = np.searchsorted(seen, np.arange(n_timesteps), side="right") - 1
     sums = sums[seen[np.maximum(before, 0)]] + smoothing
@@ -213,11 +260,5 @@ def effect_units(contexts: Contexts) -> FloatArray:
 
 def text_problem(contexts: Contexts, background: FloatArray, design: ColumnDesign) -> TextProblem:
     """What the solvers take."""
-    by_word = csc_array(contexts.counts)
-    by_word.sort_indices()
-    arrays = (
-        by_word.indptr.astype(np.int64),
-        by_word.indices.astype(np.int64),
-        by_word.data.astype(np.float64),
-    )
-    return TextProblem(design, arrays, np.ascontiguousarray(background.T), contexts.totals)
+    by_word = contexts.by_word()
+    return TextProblem(design, by_word, np.ascontiguousarray(background.T), contexts.totals)

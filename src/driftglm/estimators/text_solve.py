@@ -19,6 +19,7 @@ from driftglm.estimators.text_data import (
 from driftglm.estimators.text_fit import ModeTextFit, PosteriorTextFit, TextFit
 from driftglm.priors import Learned, PathPrior
 from driftglm.solvers.base import Progress, StopReason
+from driftglm.solvers.text_engine import WordEngine
 from driftglm.solvers.text_learned import LearnedTextSolver
 from driftglm.solvers.text_mode import ModeTextSolver, TextMode
 
@@ -30,7 +31,7 @@ class TextSettings:
     `center` says about which mean effects are taken (None: about zero), `strength` asks for a lasso
     instead of the prior, `by_effect` ties all words of an effect, `intercept` gives the background
     a path of its own for every word. A mode has also converged when a pass raises the objective by
-    less than `flat` per token.
+    less than `flat` per token. `engine` visits the words; None: threads of this process do.
     """
 
     prior: PathPrior | Learned
@@ -42,6 +43,7 @@ class TextSettings:
     strength: float = 0.0
     flat: float = 0.0
     intercept: bool = False
+    engine: WordEngine | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def solve_text(
             # The background's path is of another kind than the effects', with weights of its own.
             groups = np.minimum(groups // n_effects, 1)
         reach = largest_distance(design)
-        learner = LearnedTextSolver(prior, groups, order, reach, settings.n_jobs)
+        learner = LearnedTextSolver(prior, groups, order, reach, settings.n_jobs, settings.engine)
         posterior, history, reason = learner.solve(
             problem, max_iter=max_iter, tol=tol, progress=progress
         )
@@ -104,6 +106,7 @@ def solve_text(
         settings.n_jobs,
         settings.strength,
         settings.flat,
+        settings.engine,
     )
     mode, history, reason = solver.solve(
         problem, max_iter=max_iter, tol=tol, start=start, progress=progress

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design import ColumnDesign
+from driftglm.design import Design
 from driftglm.estimators.rows import Rows
 
 ViewName = Literal["own", "left"]
@@ -31,7 +31,7 @@ class View:
 
 
 def views_of(
-    responses: list[Rows], raw: ColumnDesign, order: IntArray, kept: ViewName | None = None
+    responses: list[Rows], raw: Design, order: IntArray, kept: ViewName | None = None
 ) -> list[View]:
     """What a level may be: its step's own, or what is left when the columns have spoken.
 

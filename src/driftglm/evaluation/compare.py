@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples
 
 from driftglm._typing import FloatArray
 from driftglm.data.timesteps import fit_axis
+from driftglm.distributed.client import find_client
 from driftglm.evaluation.cache import Cache
 from driftglm.evaluation.comparison import Comparison
 from driftglm.evaluation.contestants import (
@@ -49,6 +50,7 @@ def compare(  # noqa: PLR0913
     metric: str | LossFunction = "auto",
     tune: Literal["dev", "origin"] = "dev",
     n_jobs: int | None = None,
+    client: Any = None,
     cache_dir: Any = None,
     sample_weight: Any = None,
     exposure: Any = None,
@@ -85,6 +87,10 @@ def compare(  # noqa: PLR0913
         Number of processes, or of what another joblib backend offers
         (``joblib.parallel_backend("dask")``). Results are the same, to the last digit, for
         any number: each fit has one BLAS thread.
+    client
+        A `distributed.Client`, or "active" for the one started last: every fit is a task of its
+        workers, done again if a worker dies, and `n_jobs` says nothing. Workers of one thread
+        each are best. Files of `cache_dir` are read and written by this process alone.
     cache_dir
         A folder that keeps every finished fit. A run that was killed goes on from there; results
         of other data, settings or versions are never mixed in; several runs may share it.
@@ -120,7 +126,7 @@ def compare(  # noqa: PLR0913
     cache = _open_cache(cache_dir, data)
     shown = sys.stderr.isatty() if verbose is None else verbose
     contest = Contest(models, candidates, data, splitter, chosen)
-    return contest.play(Runner(data, n_jobs, cache, shown), tune)
+    return contest.play(Runner(data, n_jobs, cache, shown, find_client(client)), tune)
 
 
 @dataclass(frozen=True)

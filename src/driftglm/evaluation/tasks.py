@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from driftglm._typing import FloatArray
 from driftglm.baselines.tuning import Choice, choose
+from driftglm.distributed.client import Tasks, engine_errors
 from driftglm.evaluation.cache import Cache, Piece
 from driftglm.evaluation.contestants import (
     Data,
@@ -106,18 +107,21 @@ def mean_loss(
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs tasks; results come in the order of the tasks whatever `n_jobs` is."""
+    """Runs tasks, on Dask workers if there is a `client`, else in `n_jobs` processes.
+
+    Results come in the order of the tasks, wherever they are run.
+    """
 
     data: Data
     n_jobs: int | None
     cache: Cache | None
     verbose: bool
+    client: Any = None
 
     def run(self, tasks: Sequence[Task], doing: str) -> list[Piece]:
         """The piece of every task."""
         if not tasks:
             return []
-        jobs = (delayed(run_task)(k, t, self.data, self.cache) for k, t in enumerate(tasks))
         pieces: list[Piece | None] = [None] * len(tasks)
         with (
             _bar(len(tasks), doing, shown=self.verbose) as advance,
@@ -125,12 +129,14 @@ class Runner:
         ):
             # Workers whose memory has grown are replaced between tasks, which costs no result.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-            for k, piece in self._results(jobs):
+            found = self._on_workers(tasks) if self.client is not None else self._here(tasks)
+            for k, piece in found:
                 pieces[k] = piece
                 advance()
         return [piece for piece in pieces if piece is not None]
 
-    def _results(self, jobs: Iterator[Any]) -> Any:
+    def _here(self, tasks: Sequence[Task]) -> Any:
+        jobs = (delayed(run_task)(k, t, self.data, self.cache) for k, t in enumerate(tasks))
         if effective_n_jobs(self.n_jobs) == 1:  # None may mean all that a backend has
             return (function(*args) for function, args, _ in jobs)
         try:
@@ -138,23 +144,53 @@ class Runner:
         except ValueError:  # a backend that cannot hand over results as they come
             return Parallel(n_jobs=self.n_jobs)(jobs)
 
+    def _on_workers(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Piece]]:
+        """The cache is this process's: workers may be machines that do not see its folder."""
+        cache = self.cache
+        keys = [cache.key(*task.settings()) if cache else "" for task in tasks]
+        known = [cache.read(key) if cache else None for key in keys]
+        yield from ((k, piece) for k, piece in enumerate(known) if piece is not None)
+        open_tasks = {k: task for k, task in enumerate(tasks) if known[k] is None}
+        for k, piece in results_from(self.client, self.data, open_tasks):
+            if cache:
+                cache.write(keys[k], piece)
+            yield k, piece
+
+
+def results_from(client: Any, data: Data, tasks: dict[int, Task]) -> Iterator[tuple[int, Piece]]:
+    """Number and piece of every task as workers finish them."""
+    work = Tasks(client)
+    try:
+        with engine_errors():
+            rows = work.share(data)
+            numbers = {work.submit(piece_of, task, rows): k for k, task in tasks.items()}
+            for future, piece in work.as_completed(list(numbers)):
+                yield numbers[future], piece
+    finally:
+        work.close()
+
 
 def run_task(position: int, task: Task, data: Data, cache: Cache | None) -> tuple[int, Piece]:
     """One task, read from the cache if it is there."""
     key = cache.key(*task.settings()) if cache else ""
     piece = cache.read(key) if cache else None
     if piece is None:
-        # A sum depends in its last digits on the number of BLAS threads, and that number on how
-        # many workers there are; one thread each gives the same digits everywhere.
-        with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
-            # Printed by workers they would be lost, or repeated for every candidate: kept instead.
-            warnings.simplefilter("always")
-            facts, arrays = task.run(data)
-        said = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
-        piece = facts | {"warnings": list(said)[:N_WARNINGS]}, arrays
+        piece = piece_of(task, data)
         if cache:
             cache.write(key, piece)
     return position, piece
+
+
+def piece_of(task: Task, data: Data) -> Piece:
+    """What a task gives, with what was warned of on the way."""
+    # A sum depends in its last digits on the number of BLAS threads, and that number on how
+    # many workers there are; one thread each gives the same digits everywhere.
+    with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
+        # Printed by workers they would be lost, or repeated for every candidate: kept instead.
+        warnings.simplefilter("always")
+        facts, arrays = task.run(data)
+    said = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
+    return facts | {"warnings": list(said)[:N_WARNINGS]}, arrays
 
 
 class _bar(AbstractContextManager):  # noqa: N801 (used like a function)

@@ -25,10 +25,10 @@ def update_background(
     """
     if problem.background is None:
         return
-    z, old = problem.scores, state.background
+    z, old = problem.background.scores, state.background
     precision = problem.precision(state)
     h = precision * problem.background_gram(curvature)
-    b = precision * np.einsum("nr,n->r", z, score) + np.einsum("rq,q->r", h, old.mean)
+    b = precision * z.dot(score) + np.einsum("rq,q->r", h, old.mean)
     if damping < 1.0:
         # Between the old h and b and the new ones the objective rises; without old ones, more
         # curvature keeps the background close to where it is (see `levels`).
@@ -37,7 +37,7 @@ def update_background(
         else:
             h = h / damping
     state.background = posterior(h, b)
-    score -= curvature * np.einsum("nr,r->n", z, state.background.mean - old.mean)
+    score -= curvature * z.times(state.background.mean - old.mean)
 
 
 def posterior(h: FloatArray, b: FloatArray) -> BackgroundState:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design import ColumnDesign
+from driftglm.design import Design
 from driftglm.objective import Objective, State
 from driftglm.priors import Penalty
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
@@ -54,18 +54,20 @@ class _Pass(RowWork):
         worst = self.update_levels()
         penalty = self.penalty
         laws = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
-        precision, rows = self.problem.precision(self.state), self.for_kernels()
-        pull = sweep_inplace(
-            order,
-            self.columns,
-            rows,
-            self.squares,
-            precision,
-            laws,
-            self._paths,
-            self.damping,
-        )
-        self.absorb(rows)
+        precision, pull = self.problem.precision(self.state), 0.0
+        for visit in self.visits(order):
+            met = sweep_inplace(
+                visit.order,
+                visit.columns,
+                visit.rows,
+                visit.squares,
+                precision,
+                visit.take(laws),
+                visit.take_all(self._paths),
+                self.damping,
+            )
+            pull = max(pull, met)
+            visit.put_back()
         self.settle(order)
         return max(worst, pull, self.problem.update_noise(self.state))
 
@@ -80,18 +82,19 @@ class _Pass(RowWork):
             self.begin(self.order)
             score, curvature = self.score.copy(), self.curvature
             self.update_levels()
-            precision, rows = self.problem.precision(self.state), self.for_kernels()
-            n_switched = search_inplace(
-                self.order,
-                self.columns,
-                rows,
-                self.squares,
-                precision,
-                nodes,
-                self._paths,
-                self.damping,
-            )
-            self.absorb(rows)
+            precision, n_switched = self.problem.precision(self.state), 0
+            for visit in self.visits(self.order):
+                n_switched += search_inplace(
+                    visit.order,
+                    visit.columns,
+                    visit.rows,
+                    visit.squares,
+                    precision,
+                    nodes,
+                    visit.take_all(self._paths),
+                    self.damping,
+                )
+                visit.put_back()
             self.settle(self.order)
             if self.problem.family.bounded or self._kept_promise(backup, score, curvature):
                 break
@@ -114,7 +117,7 @@ class _Pass(RowWork):
         return bool(values[1] - values[0] >= promise)
 
 
-def visiting_order(design: ColumnDesign, score: FloatArray, squares: FloatArray) -> IntArray:
+def visiting_order(design: Design, score: FloatArray, squares: FloatArray) -> IntArray:
     """Features by falling correlation with what the levels leave unexplained."""
     total = squares.sum(axis=1)
     pull = np.abs(design.gradient(score).sum(axis=1))
@@ -128,7 +131,7 @@ def search_start(work: _Pass) -> None:
     objective, state = work.problem, work.state
     null = _Pass(objective, objective.start())
     null.set_levels()
-    null.begin(np.arange(objective.design.n_features))
+    null.survey()
     work.order = visiting_order(objective.design, null.score, null.squares)
     if not objective.family.quadratic and not state.level_mean.any():
         for name in ("level_mean", "level_variance", "level_law", "level_divergence"):

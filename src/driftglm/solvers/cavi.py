@@ -18,6 +18,7 @@ import numpy as np
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
 from driftglm.bound import Bound, Posterior
+from driftglm.design import Columns, RowState
 from driftglm.priors.mixture import (
     Tables,
     average_inplace,
@@ -28,7 +29,7 @@ from driftglm.solvers.background import update_background
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.block import visiting_order
 from driftglm.solvers.coupling import Alone, Coupling
-from driftglm.solvers.kernels import Columns, RowState, gradient_inplace, shift_inplace
+from driftglm.solvers.kernels import gradient_inplace, shift_inplace
 from driftglm.solvers.levels import average_levels
 from driftglm.solvers.rowstate import RowWork
 
@@ -76,7 +77,7 @@ def _damp_inplace(
 @kernel
 def _visit_inplace(
     order: IntArray,
-    columns: Columns,
+    columns: tuple[Columns, Columns],
     rows: RowState,
     squares: FloatArray,
     precision: float,
@@ -95,7 +96,7 @@ def _visit_inplace(
     parts = np.empty((3, n_components))
     new_phi = np.empty(n_components)
     for i in order:
-        gradient_inplace(columns, i, rows, g)
+        gradient_inplace(columns[0], i, rows, g)
         per_unit = precision / unit[i]
         for t in range(n_steps):
             h[t] = per_unit / unit[i] * squares[i, t]
@@ -121,7 +122,7 @@ def _visit_inplace(
             pull[i, t] = b[t]
         phi[i] = new_phi
         divergence[i] = new_divergence
-        shift_inplace(columns, i, change, rows)
+        shift_inplace(columns[1], i, change, rows)
 
 
 @dataclass
@@ -205,26 +206,29 @@ class _Work(RowWork):
         self.begin(order)
         self.update_levels()
         self.update_background()
-        rows = self.for_kernels()
-        _visit_inplace(
-            order,
-            self.columns,
-            rows,
-            self.squares,
-            bound.precision(posterior),
-            self.damping,
-            (posterior.components.tables(), posterior.log_pi, bound.groups, bound.unit),
-            (
-                posterior.beta,
-                posterior.variance,
-                posterior.phi,
-                posterior.evidence,
-                posterior.divergence,
-                posterior.curvature,
-                posterior.pull,
-            ),
+        precision = bound.precision(posterior)
+        tables = posterior.components.tables()
+        changing = (
+            posterior.beta,
+            posterior.variance,
+            posterior.phi,
+            posterior.evidence,
+            posterior.divergence,
+            posterior.curvature,
+            posterior.pull,
         )
-        self.absorb(rows)
+        for visit in self.visits(order):
+            _visit_inplace(
+                visit.order,
+                visit.columns,
+                visit.rows,
+                visit.squares,
+                precision,
+                self.damping,
+                (tables, posterior.log_pi, visit.take(bound.groups), visit.take(bound.unit)),
+                visit.take_all(changing),
+            )
+            visit.put_back()
         self.settle(order)
         bound.update_noise(posterior)
 
@@ -432,7 +436,7 @@ def _order(work: _Work) -> IntArray:
         work = _Work(bound, bound.start_posterior())
         if not bound.family.quadratic:
             work.set_levels()
-    work.begin(np.arange(bound.design.n_features))
+    work.survey()
     if bound.family.quadratic:
         null = bound.start()
         average_levels(bound, null, work.score, work.curvature)

@@ -4,6 +4,9 @@ Both kernels visit features in a given order. A visit needs, per step, the gradi
 g_t = sum x * score and the curvature h_t = sum x^2 * curvature; the path's new value then solves
 a tridiagonal system, and the score is kept in step with it. One visit costs O(entries + T), also
 when columns are centred: what centring adds to eta is one number per step, kept aside.
+
+Gradients are read from one set of columns and changes written through another. They are the same
+where the rows are at hand; where they are not, see `Visit`.
 """
 
 from __future__ import annotations
@@ -12,15 +15,10 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.design import Columns, RowState
 from driftglm.design.columns import add_segment, dot_segment
-from driftglm.design.turning import RowArray
 from driftglm.priors.chain import solve_tridiagonal_inplace
 
-Columns = tuple[FloatArray, RowArray, IntArray, FloatArray, FloatArray]
-"""values, rows, segments, center, and the sums of curvature * x per feature and step."""
-RowState = tuple[FloatArray, FloatArray, FloatArray]
-"""score, curvature (empty: all ones) and (3, T): offset of eta not yet in the score, sum of the
-score, sum of the curvature."""
 N_SEARCH_STEPS = 50
 
 
@@ -92,7 +90,7 @@ def _solve_inplace(h: FloatArray, b: FloatArray, law: FloatArray, work: FloatArr
 @kernel
 def sweep_inplace(
     order: IntArray,
-    columns: Columns,
+    columns: tuple[Columns, Columns],
     state: RowState,
     squares: FloatArray,
     precision: float,
@@ -102,10 +100,10 @@ def sweep_inplace(
 ) -> float:
     """One pass of majorise-minimise over the paths named in `order`.
 
-    `state` is changed in place; `squares` the sums of curvature * x^2;
-    `laws` (n_features, 3) the quadratic bound of the prior; `paths` is (beta, static,
-    zero_below), the first changed. A `damping` below 1 takes the curvature for larger than it
-    is. Returns the largest scaled gradient met on the way.
+    `columns` are those of a `Visit`; `state` is changed in place; `squares` the sums of
+    curvature * x^2; `laws` (n_features, 3) the quadratic bound of the prior; `paths` is (beta,
+    static, zero_below), the first changed. A `damping` below 1 takes the curvature for larger than
+    it is. Returns the largest scaled gradient met on the way.
     """
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
@@ -113,7 +111,7 @@ def sweep_inplace(
     change, work = np.empty(n_steps), np.empty((3, n_steps))
     worst = 0.0
     for i in order:
-        gradient_inplace(columns, i, state, g)
+        gradient_inplace(columns[0], i, state, g)
         n = n_steps
         for t in range(n_steps):
             g[t] *= precision
@@ -135,7 +133,7 @@ def sweep_inplace(
             new = work[0, 0] if static[i] else work[0, t]
             change[t] = new - beta[i, t]
             beta[i, t] = new
-        shift_inplace(columns, i, change, state)
+        shift_inplace(columns[1], i, change, state)
     return worst
 
 
@@ -202,7 +200,7 @@ def _conditional_mode_inplace(
 @kernel
 def search_inplace(
     order: IntArray,
-    columns: Columns,
+    columns: tuple[Columns, Columns],
     state: RowState,
     squares: FloatArray,
     precision: float,
@@ -222,7 +220,7 @@ def search_inplace(
     path, change = np.empty(n_steps), np.empty(n_steps)
     n_switched = 0
     for i in order:
-        gradient_inplace(columns, i, state, g)
+        gradient_inplace(columns[0], i, state, g)
         n = n_steps
         for t in range(n_steps):
             g[t] *= precision
@@ -243,6 +241,6 @@ def search_inplace(
             change[t] = new - beta[i, t]
             beta[i, t] = new
         if not (was_zero and is_zero):
-            shift_inplace(columns, i, change, state)
+            shift_inplace(columns[1], i, change, state)
         n_switched += was_zero != is_zero
     return n_switched

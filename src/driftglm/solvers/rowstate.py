@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm.design import Visit
 from driftglm.objective import Problem, State
-from driftglm.solvers.kernels import Columns, RowState
 from driftglm.solvers.levels import update_levels
 
 LEAST_DAMPING = 1e-6
@@ -35,7 +35,7 @@ class RowWork:
     score: FloatArray = field(init=False)
     curvature: FloatArray = field(init=False)
     squares: FloatArray = field(init=False)
-    columns: Columns = field(init=False)
+    sums: FloatArray = field(init=False)
     _start: FloatArray = field(init=False)
     _moments: FloatArray = field(init=False)
     _before: tuple[FloatArray, FloatArray] = field(init=False)
@@ -44,8 +44,7 @@ class RowWork:
     def __post_init__(self) -> None:
         design = self.problem.design
         shape = (design.n_features, design.n_timesteps)
-        self.squares, sums = np.zeros(shape), np.zeros(shape)
-        self.columns = (design.values, design.rows, design.segments, design.center, sums)
+        self.squares, self.sums = np.zeros(shape), np.zeros(shape)
         self.restart(self.state)
 
     @property
@@ -55,14 +54,18 @@ class RowWork:
     def restart(self, state: State) -> None:
         """Go on from another state."""
         self.state = state
-        every = np.arange(self.problem.design.n_features)
         if not self._quadratic:
             self._moments = np.zeros((2, self.problem.design.n_rows))
             beta, variance = state.beta, self._variance()
-            self.problem.design.add_moments_inplace(every, beta, variance, self._moments)
+            self.problem.design.add_moments_inplace(self._every, beta, variance, self._moments)
             self._set_eta()
         self._refresh()
-        self._weigh(every)
+        if self._quadratic:  # else curvatures change from pass to pass
+            self._weigh(self._every)
+
+    @property
+    def _every(self) -> IntArray:
+        return np.arange(self.problem.design.n_features)
 
     def _variance(self) -> FloatArray:
         """Variances of the paths; a mode has none."""
@@ -90,7 +93,7 @@ class RowWork:
         self._rows = rows[0], rows[1]
 
     def _weigh(self, order: IntArray) -> None:
-        self.problem.design.weigh_inplace(self.curvature, order, self.squares, self.columns[4])
+        self.problem.design.weigh_inplace(self.curvature, order, self.squares, self.sums)
 
     def _set_eta(self) -> None:
         """eta and its variance from what paths and levels contribute."""
@@ -98,8 +101,8 @@ class RowWork:
         state.eta = self._moments[0] + problem.offset
         for column, path in zip(problem.levels.columns, state.level_mean, strict=True):
             state.eta += column * problem.design.spread(path)
-        if state.background.variance > 0:
-            state.eta += np.einsum("nr,r->n", problem.scores, state.background.mean)
+        if problem.background is not None and state.background.variance > 0:
+            state.eta += problem.background.scores.times(state.background.mean)
         levels = problem.level_row_variance(state)
         state.eta_variance = np.maximum(self._moments[1], 0.0) + levels
         self._evaluate()
@@ -108,8 +111,15 @@ class RowWork:
         """Make ready to visit the features in `order`."""
         self._refresh()
         if not self._quadratic:
-            self._weigh(order)
+            if not self.problem.design.weighs_visits:
+                self._weigh(order)
             self._before = self.state.beta.copy(), self._variance().copy()
+
+    def survey(self) -> None:
+        """Make ready and know the squares of every feature."""
+        self.begin(self._every)
+        if self.problem.design.weighs_visits and not self._quadratic:
+            self._weigh(self._every)
 
     def update_levels(self) -> float:
         """Levels given the rest; returns the largest scaled gradient met."""
@@ -143,19 +153,18 @@ class RowWork:
                 break
         return worst
 
-    def for_kernels(self) -> RowState:
-        """The arrays a kernel changes; pass what it leaves to `absorb`."""
+    def visits(self, order: IntArray) -> Iterator[Visit]:
+        """What a kernel takes to visit the features in `order`; the score is kept in step."""
         design = self.problem.design
         steps = np.zeros((3, design.n_timesteps))
         steps[1] = design.by_step(self.score)
         steps[2] = design.by_step(self.curvature)
         ones = bool((self.curvature == 1.0).all())
-        return self.score, np.empty(0) if ones else self.curvature, steps
-
-    def absorb(self, rows: RowState) -> None:
-        """Put the offsets a kernel kept aside into the score."""
+        rows = self.score, np.empty(0) if ones else self.curvature, steps
+        weighed, paths = (self.squares, self.sums), (self.state.beta, self._variance())
+        yield from design.visits(order, rows, weighed, paths, fixed=self._quadratic)
         if self._quadratic:  # else the score starts afresh from eta
-            self.score -= self.curvature * self.problem.design.spread(rows[2][0])
+            self.score -= self.curvature * design.spread(steps[0])
 
     def settle(self, order: IntArray) -> None:
         """Bring eta in step with levels and with the paths in `order`, and the noise with eta."""

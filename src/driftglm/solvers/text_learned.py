@@ -13,15 +13,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
 from driftglm.solvers.base import Progress, StopReason
-from driftglm.solvers.text_posterior_kernel import (
-    Paths,
-    ahead_words_inplace,
-    visit_words_inplace,
+from driftglm.solvers.text_engine import (
+    PosteriorPass,
+    PosteriorReport,
+    PosteriorScene,
+    WordEngine,
+    WordPosteriors,
+    Words,
+    inclusion,
+    visit_chunks_inplace,
 )
+from driftglm.solvers.text_posterior_kernel import Paths, ahead_words_inplace
 from driftglm.solvers.text_problem import TextProblem
 from driftglm.solvers.text_threads import in_order, run_chunks
 
@@ -32,7 +38,6 @@ LARGEST = 4.0
 SMALLEST_SHARE = 400.0
 """The smallest variance is this many times smaller. Words share their weights, so that effects too
 small to be seen in one word can be seen in thousands."""
-INCLUDED = 0.5
 N_PASSES = 10
 """At least so many passes: the weights have only begun to be learned when the first ones end."""
 
@@ -68,13 +73,8 @@ class TextPosterior:
         return self.mean, self.variance, self.h, self.b, self.phi, self.divergence
 
     def inclusion(self) -> FloatArray:
-        """(V, F) probability that a path is not zero, as far as its data could tell.
-
-        A law whose variance the path's information cannot tell from zero counts as zero.
-        """
-        laws = self.components
-        told = self.h.sum(axis=2)[:, :, None] * (laws.static + laws.dynamic) > 1.0
-        return np.asarray((self.phi * told).sum(axis=2))
+        """(V, F) probability that a path is not zero, as far as its data could tell."""
+        return inclusion(self.components.static + self.components.dynamic, self.h, self.phi)
 
     def ahead(self, n_steps: int, n_jobs: int | None) -> FloatArray:
         """(2, V, F) means and variances `n_steps` after the last: empty steps are appended."""
@@ -86,6 +86,51 @@ class TextPosterior:
 
         run_chunks(visit, out.shape[1], n_jobs)
         return out
+
+
+@dataclass
+class Mixture:
+    """What all words share while they are visited: the laws, log weights (G, K), log-rates."""
+
+    components: Components
+    log_pi: FloatArray
+    log_rate: FloatArray
+
+    def law(self) -> PosteriorPass:
+        """What a pass takes."""
+        laws = self.components
+        return PosteriorPass(laws.tables(), laws.static + laws.dynamic, self.log_pi, self.log_rate)
+
+    def posterior(self, paths: Paths) -> TextPosterior:
+        """With the words' own part."""
+        return TextPosterior(
+            *paths, log_pi=self.log_pi, components=self.components, log_rate=self.log_rate
+        )
+
+
+@dataclass
+class PosteriorsHere:
+    """The words' posteriors in this process."""
+
+    words: Words
+    scene: PosteriorScene
+    now: Paths
+    n_jobs: int | None
+
+    def visit(self, law: PosteriorPass) -> PosteriorReport:
+        """One pass over all words."""
+        return visit_chunks_inplace(self.words, self.scene, law, self.now, self.n_jobs)
+
+    def keep(self, components: BoolArray) -> None:
+        """Forget all components but these."""
+        *moments, phi, divergence = self.now
+        mean, variance, h, b = moments
+        kept = np.ascontiguousarray(phi[:, :, components])
+        self.now = mean, variance, h, b, kept, divergence
+
+    def paths(self) -> Paths:
+        """Where they have come to."""
+        return self.now
 
 
 @dataclass(frozen=True)
@@ -102,6 +147,8 @@ class LearnedTextSolver:
         Effects to visit, in turn; the others keep a posterior at zero.
     reach
         (F,) largest |x - center|.
+    engine
+        Who visits the words; None: threads of this process.
     """
 
     prior: Learned
@@ -109,105 +156,90 @@ class LearnedTextSolver:
     order: IntArray
     reach: FloatArray
     n_jobs: int | None = None
+    engine: WordEngine | None = None
 
-    def start(self, problem: TextProblem) -> TextPosterior:
-        """Every path at zero, weights where EM starts."""
-        shape = problem.shape
+    def start(self, problem: TextProblem) -> Mixture:
+        """Weights where EM starts; log-rates without any effect."""
+        n_timesteps = problem.design.n_timesteps
         n_seen = int((np.diff(problem.design.steps) > 0).sum())
-        components = self.prior.components(LARGEST, SMALLEST_SHARE, shape[2], n_seen)
+        components = self.prior.components(LARGEST, SMALLEST_SHARE, n_timesteps, n_seen)
         pi = self.prior.start_weights(components.count)
-        phi = np.zeros((*shape[:2], components.count))
-        phi[:, :, components.is_zero] = 1.0
         with np.errstate(divide="ignore"):
             log_pi = np.tile(np.log(pi), (int(self.groups.max()) + 1, 1))
-        return TextPosterior(
-            mean=np.zeros(shape),
-            variance=np.zeros(shape),
-            h=np.zeros(shape),
-            b=np.zeros(shape),
-            phi=phi,
-            divergence=np.zeros(shape[:2]),
-            log_pi=log_pi,
-            components=components,
-            log_rate=problem.start_log_rate(),
+        return Mixture(components, log_pi, problem.start_log_rate())
+
+    def _posteriors(self, problem: TextProblem, state: Mixture, *, watched: bool) -> WordPosteriors:
+        """Every path at zero."""
+        scene = PosteriorScene(
+            problem.effects(),
+            self.order,
+            self.groups,
+            self.reach,
+            state.components.is_zero.astype(np.float64),
+            watched,
         )
+        if self.engine is not None:
+            return self.engine.posteriors(problem, scene)
+        start = scene.start_paths(problem.n_words)
+        return PosteriorsHere(Words.of(problem), scene, start, self.n_jobs)
 
     def solve(
         self, problem: TextProblem, *, max_iter: int, tol: float, progress: Progress | None = None
     ) -> tuple[TextPosterior, FloatArray, StopReason]:
         """Passes until one raises the bound by less than `tol` per token."""
         state = self.start(problem)
+        words = self._posteriors(problem, state, watched=progress is not None)
         enough = tol * float(problem.totals.sum())
         extra = self._prior_counts(state)
         history: list[float] = []
+        reason = StopReason.MAX_ITER
         for _ in range(max_iter):
-            value, members = self._pass(problem, state, extra)
+            report = words.visit(state.law())
+            value, members = self._settle(problem, state, report, extra)
             if self.prior.weights is None:
                 value += self._learn_weights(state, members + extra)
-                extra = self._drop(state, extra)
+                extra = self._drop(state, words, extra)
             history.append(value)
             if progress is not None:
-                progress(len(history), value, int((state.inclusion() > INCLUDED).sum()))
+                progress(len(history), value, int(report.included.sum()))
             if len(history) >= N_PASSES and history[-1] - history[-2] < enough:
-                return state, np.array(history), StopReason.CONVERGED
-        return state, np.array(history), StopReason.MAX_ITER
+                reason = StopReason.CONVERGED
+                break
+        return state.posterior(words.paths()), np.array(history), reason
 
-    def _pass(
-        self, problem: TextProblem, state: TextPosterior, extra: FloatArray
+    def _settle(
+        self, problem: TextProblem, state: Mixture, report: PosteriorReport, extra: FloatArray
     ) -> tuple[float, FloatArray]:
-        """Visit all words, settle the log-rates; the bound and the groups' sums of phi."""
-        n_chunks = problem.n_chunks
-        expected = np.zeros((n_chunks, problem.totals.size))
-        members = np.zeros((n_chunks, problem.shape[1], state.phi.shape[2]))
-        numbers = np.zeros((n_chunks, 2))
-        tables, paths = state.components.tables(), state.paths()
-        law = (tables, state.log_pi, self.groups, self.reach)
-        rows = (problem.background, state.log_rate)
-
-        effects = problem.effects()
-
-        def visit(c: int, first: int, last: int) -> None:
-            visit_words_inplace(
-                (first, last),
-                effects,
-                self.order,
-                problem.counts,
-                rows,
-                law,
-                paths,
-                (expected[c], members[c], numbers[c]),
-            )
-
-        run_chunks(visit, problem.n_words, self.n_jobs)
-        linear, divergence = in_order(numbers)
-        state.log_rate = problem.settled(state.log_rate, in_order(expected))
+        """Settle the log-rates after a pass; the bound and the groups' sums of phi."""
+        linear, divergence = in_order(report.numbers)
+        state.log_rate = problem.settled(state.log_rate, in_order(report.expected))
         by_group = np.zeros_like(state.log_pi)
-        np.add.at(by_group, self.groups, in_order(members))
+        np.add.at(by_group, self.groups, in_order(report.members))
         value = problem.log_likelihood(float(linear), state.log_rate) - float(divergence)
         return value + _cross(by_group + extra, state.log_pi), by_group
 
-    def _prior_counts(self, state: TextPosterior) -> FloatArray:
+    def _prior_counts(self, state: Mixture) -> FloatArray:
         """(G, K): the paths the prior of the weights counts for, spread over the laws not zero."""
         if self.prior.weights is not None:
             return np.zeros_like(state.log_pi)
         nonzero = np.where(state.components.is_zero, 0.0, np.exp(state.log_pi))
         return np.asarray(self.prior.prior_count * nonzero / nonzero.sum(axis=1, keepdims=True))
 
-    def _learn_weights(self, state: TextPosterior, counts: FloatArray) -> float:
+    def _learn_weights(self, state: Mixture, counts: FloatArray) -> float:
         """The EM step; returns by how much it raises the bound."""
         before = _cross(counts, state.log_pi)
         with np.errstate(divide="ignore"):
             state.log_pi = np.log(counts / counts.sum(axis=1, keepdims=True))
         return _cross(counts, state.log_pi) - before
 
-    def _drop(self, state: TextPosterior, extra: FloatArray) -> FloatArray:
+    def _drop(self, state: Mixture, words: WordPosteriors, extra: FloatArray) -> FloatArray:
         """Forget components no group has a use for; returns what is left of `extra`."""
         keep = np.asarray((np.exp(state.log_pi) > DROP).any(axis=0))
         if keep.all():
             return extra
         state.components = state.components.take(keep)
         state.log_pi = np.ascontiguousarray(state.log_pi[:, keep])
-        state.phi = np.ascontiguousarray(state.phi[:, :, keep])
+        words.keep(keep)
         return np.ascontiguousarray(extra[:, keep])
 
 

@@ -17,9 +17,10 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors import Fixed, PathPrior, PathStats, Penalty
 from driftglm.priors.adaptive import AdaptivePrior
 from driftglm.solvers.base import Progress, StopReason
-from driftglm.solvers.text_mode_kernel import sweep_words_inplace
+from driftglm.solvers.text_engine import WordEngine, Words, sweep_chunks_inplace
+from driftglm.solvers.text_mode_kernel import Law
 from driftglm.solvers.text_problem import TextProblem
-from driftglm.solvers.text_threads import in_order, run_chunks
+from driftglm.solvers.text_threads import in_order
 
 REFERENCE = 4.0
 """Variance of a log rate that an effect could explain, roughly."""
@@ -130,6 +131,8 @@ class ModeTextSolver:
     flat
         A pass that raises the objective by less per token is the last. Effects that occur together
         (the states of one district) are told apart slowly, long after probabilities have settled.
+    engine
+        Who visits the words; None: threads of this process.
     """
 
     prior: PathPrior
@@ -139,6 +142,7 @@ class ModeTextSolver:
     n_jobs: int | None = None
     strength: float = 0.0
     flat: float = 0.0
+    engine: WordEngine | None = None
 
     def solve(
         self,
@@ -230,33 +234,25 @@ class ModeTextSolver:
         self, problem: TextProblem, state: TextMode, laws: FloatArray, *, decide: bool = False
     ) -> tuple[float, float]:
         """One pass over all words: the log-likelihood and the largest pull met."""
-        expected = np.zeros((problem.n_chunks, problem.totals.size))
-        numbers = np.zeros((problem.n_chunks, 2))
         zero_below = np.full(problem.shape[1], -1.0)
         if self._sparse and not self.by_effect:
             zero_below = ZERO * REFERENCE / self.mean_square
         law = (laws, state.alive, zero_below, self.strength, decide)
-        rows = (problem.background, state.log_rate)
-
-        effects = problem.effects()
-
-        def visit(c: int, first: int, last: int) -> None:
-            sweep_words_inplace(
-                (first, last),
-                effects,
-                self.order,
-                problem.counts,
-                rows,
-                law,
-                state.beta,
-                (expected[c], numbers[c]),
-            )
-
-        run_chunks(visit, problem.n_words, self.n_jobs)
+        expected, numbers = self._visit(problem, state, law)
         state.log_rate = problem.settled(state.log_rate, in_order(expected))
         likelihood = problem.log_likelihood(float(in_order(numbers)[0]), state.log_rate)
         self._recentre(problem, state)
         return likelihood, float(numbers[:, 1].max())
+
+    def _visit(
+        self, problem: TextProblem, state: TextMode, law: Law
+    ) -> tuple[FloatArray, FloatArray]:
+        if self.engine is not None:
+            return self.engine.sweep(problem, self.order, law, state.beta, state.log_rate)
+        shared = (problem.effects(), self.order)
+        return sweep_chunks_inplace(
+            Words.of(problem), shared, law, state.beta, state.log_rate, self.n_jobs
+        )
 
     def _recentre(self, problem: TextProblem, state: TextMode) -> None:
         """Take off what all words have in common, which changes no probability.

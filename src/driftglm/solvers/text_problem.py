@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csc_array, csr_array
 from scipy.special import logsumexp
 
 from driftglm._typing import FloatArray, IntArray
@@ -14,6 +16,24 @@ from driftglm.solvers.text_threads import chunks
 
 WordCounts = tuple[IntArray, IntArray, FloatArray]
 """Start of every word's entries (V + 1,), their contexts and their counts."""
+
+
+def add_documents(counts: Any, member: IntArray, n_contexts: int) -> csr_array:
+    """(n_contexts, V) sums of the documents of every context; -1 is a member of none."""
+    kept = np.flatnonzero(member >= 0)
+    places = (np.ones(kept.size), (member[kept], kept))
+    return csr_array(csr_array(places, shape=(n_contexts, member.size)) @ counts)
+
+
+def counts_by_word(counts: Any) -> WordCounts:
+    """Sparse counts (n_contexts, V) as the kernels take them."""
+    by_word = csc_array(counts)
+    by_word.sort_indices()
+    return (
+        by_word.indptr.astype(np.int64),
+        by_word.indices.astype(np.int64),
+        by_word.data.astype(np.float64),
+    )
 
 
 @dataclass(frozen=True)
@@ -48,9 +68,9 @@ class TextProblem:
         return self.n_words, self.design.n_features, self.design.n_timesteps
 
     @property
-    def n_chunks(self) -> int:
-        """Number of chunks the words are visited in."""
-        return len(chunks(self.n_words))
+    def chunks(self) -> list[tuple[int, int]]:
+        """First and last (exclusive) word of the chunks the words are visited in."""
+        return chunks(self.n_words)
 
     def effects(self) -> Effects:
         """The arrays the kernels take."""

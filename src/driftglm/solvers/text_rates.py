@@ -13,7 +13,7 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design.turning import RowArray
+from driftglm.design.base import RowArray
 
 Effects = tuple[FloatArray, RowArray, IntArray, IntArray, FloatArray]
 """values, rows, segments, steps and center of a ColumnDesign."""

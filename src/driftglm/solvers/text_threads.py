@@ -6,7 +6,7 @@ fit has the same digits for any number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -22,9 +22,14 @@ def chunks(n_words: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, n_words)) for first in range(0, n_words, size)]
 
 
-def run_chunks(visit: Callable[[int, int, int], None], n_words: int, n_jobs: int | None) -> None:
-    """Call `visit(chunk, first, last)` for every chunk of words."""
-    parts = [(c, first, last) for c, (first, last) in enumerate(chunks(n_words))]
+def run_chunks(
+    visit: Callable[[int, int, int], None],
+    words: int | Sequence[tuple[int, int]],
+    n_jobs: int | None,
+) -> None:
+    """Call `visit(chunk, first, last)` for every chunk of so many words, or for those given."""
+    given = chunks(words) if isinstance(words, int) else words
+    parts = [(c, first, last) for c, (first, last) in enumerate(given)]
     each(visit, parts, n_threads(n_jobs))
 
 

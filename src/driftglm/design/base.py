@@ -1,0 +1,176 @@
+"""What solvers and estimators ask of a design, wherever its rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design.scores import Scores
+
+RowArray = NDArray[np.int32]
+Columns = tuple[FloatArray, RowArray, IntArray, FloatArray, FloatArray]
+"""values, rows, segments, center, and the sums of curvature * x per feature and step."""
+RowState = tuple[FloatArray, FloatArray, FloatArray]
+"""score, curvature (empty: all ones) and (3, T): offset of eta not yet in the score, sum of the
+score, sum of the curvature."""
+
+
+@dataclass
+class Visit:
+    """Features for a kernel to visit, and the arrays it works on.
+
+    A kernel reads a path's gradient from the score through the first of `columns` and keeps the
+    score in step through the second. Where the rows are at hand both are the design's. Where they
+    are not, `features` are a block of them, the score is the block's own gradient, the first is the
+    identity and the second the block's Gram matrix: what a change of one path does to the gradients
+    of the others. The kernel does the same in either case.
+
+    Parameters
+    ----------
+    order
+        What to visit, as positions in the arrays of this visit.
+    columns, rows
+        See above.
+    squares
+        Sums of curvature * x^2.
+    features
+        The block's features; None: all of the design's.
+    """
+
+    order: IntArray
+    columns: tuple[Columns, Columns]
+    rows: RowState
+    squares: FloatArray
+    features: IntArray | None = None
+    _taken: list[tuple[Any, Any]] = field(default_factory=list)
+
+    def take(self, array: Any) -> Any:
+        """What a kernel may read of an array with one row a feature."""
+        return array if self.features is None else array[self.features]
+
+    def take_all(self, arrays: Any) -> Any:
+        """The same for several arrays that a kernel may change; `put_back` must follow."""
+        if self.features is None:
+            return arrays
+        parts = tuple(array[self.features] for array in arrays)
+        self._taken += list(zip(arrays, parts, strict=True))
+        return parts
+
+    def put_back(self) -> None:
+        """Put what the kernel has changed into the arrays it was taken from."""
+        for array, part in self._taken:
+            array[self.features] = part
+        self._taken.clear()
+
+
+class Design(Protocol):
+    """X by columns, rows sorted by step; see `ColumnDesign` for what is meant."""
+
+    @property
+    def center(self) -> FloatArray:
+        """(n_features, n_timesteps): what is still to be taken off the columns."""
+        ...
+
+    @property
+    def steps(self) -> IntArray:
+        """(n_timesteps + 1,): rows of step t are steps[t]:steps[t + 1]."""
+        ...
+
+    @property
+    def mean(self) -> FloatArray:
+        """(n_features, n_timesteps): what is taken off in all, in the units of X."""
+        ...
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        ...
+
+    @property
+    def n_timesteps(self) -> int:
+        """Number of timesteps, empty ones included."""
+        ...
+
+    @property
+    def weighs_visits(self) -> bool:
+        """Whether a visit brings its own `squares`, so that nobody needs to ask for them before."""
+        ...
+
+    def centered(self, weights: FloatArray, own: FloatArray | None = None) -> Self:
+        """The same design with every column's weighted mean taken off."""
+        ...
+
+    def eta(self, beta: FloatArray) -> FloatArray:
+        """Linear predictor of every row."""
+        ...
+
+    def gradient(self, score: FloatArray) -> FloatArray:
+        """Sum of x * score per feature and step."""
+        ...
+
+    def squares(self, curvature: FloatArray) -> FloatArray:
+        """Sum of curvature * x^2 per feature and step."""
+        ...
+
+    def sums(self, curvature: FloatArray) -> FloatArray:
+        """Sum of curvature * x per feature and step, x not centred."""
+        ...
+
+    def weigh_inplace(
+        self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
+    ) -> None:
+        """`squares` and `sums` of some features."""
+        ...
+
+    def add_moments_inplace(
+        self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
+    ) -> None:
+        """Add to (2, n_rows) means and variances of eta what some features contribute."""
+        ...
+
+    def visits(
+        self,
+        order: IntArray,
+        rows: RowState,
+        weighed: tuple[FloatArray, FloatArray],
+        paths: tuple[FloatArray, FloatArray],
+        *,
+        fixed: bool,
+    ) -> Iterator[Visit]:
+        """Visits to the features in `order`, the score in `rows` being kept in step.
+
+        `weighed` are the squares and sums known so far, `paths` the means and variances that
+        kernels change between visits. `fixed`: the curvature is the same in every pass; else
+        nobody asks for the score thereafter.
+        """
+        ...
+
+    def scores(self, basis: FloatArray) -> Scores:
+        """Every centred row along the columns of `basis` (n_features, R)."""
+        ...
+
+    def units(self, weights: FloatArray) -> FloatArray:
+        """What columns are measured in."""
+        ...
+
+    def movement(self, weights: FloatArray) -> FloatArray:
+        """How much more columns differ from step to step than within steps."""
+        ...
+
+    def by_step(self, rows: FloatArray) -> FloatArray:
+        """Sums of a row quantity over each step."""
+        ...
+
+    def spread(self, path: FloatArray) -> FloatArray:
+        """A path's value for every row."""
+        ...

@@ -1,0 +1,1 @@
+"""Fits on many processes or machines through Dask, which is imported only when asked for."""

@@ -1,0 +1,361 @@
+"""A design whose rows are on workers: the same questions, answered through an Engine.
+
+It is a `ColumnDesign` without entries: `segments` count those of all partitions, and what needs
+the entries themselves is asked of the workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design import ColumnDesign, Visit
+from driftglm.design.base import Columns, RowState
+from driftglm.design.columns import ROUNDING, without_rounding
+from driftglm.distributed.engine import Engine
+from driftglm.distributed.gram import full_gram
+from driftglm.distributed.worker import Change
+
+N_WEIGHED = 3
+"""Squares and sums of all features that are remembered, by curvature."""
+LARGEST_GRAM = 4 * 2**20
+"""Bytes of a block's Gram matrices: what the client works on at once."""
+MOST_FIXED, MOST_MOVING = 256, 64
+"""Features of a block, at most. Where curvatures never change Gram matrices are made once, and a
+large block saves rounds; else they are made anew in every pass, at m products an entry."""
+GRAM_MEMORY = 256 * 2**20
+"""Bytes of Gram matrices that are remembered where curvatures never change."""
+
+
+@dataclass
+class Memory:
+    """What the client remembers of the workers' answers; all of it could be asked again."""
+
+    weighed: OrderedDict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=OrderedDict)
+    grams: OrderedDict[bytes, FloatArray] = field(default_factory=OrderedDict)
+    moments: tuple[IntArray, FloatArray, FloatArray, FloatArray] | None = None
+    passes: int = 0
+    scores: int = 0
+
+    def keep_gram(self, key: bytes, gram: FloatArray) -> None:
+        """Remember a Gram matrix, forgetting the oldest where there is no room."""
+        self.grams[key] = gram
+        while sum(each.nbytes for each in self.grams.values()) > GRAM_MEMORY:
+            self.grams.popitem(last=False)
+
+
+@dataclass(frozen=True)
+class WorkerDesign(ColumnDesign):
+    """A `ColumnDesign` on workers; `shifted` says which values it is about."""
+
+    engine: Engine
+    memory: Memory = field(default_factory=Memory, repr=False)
+    shifted: bool = False
+    weighs_visits: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, engine: Engine, counts: IntArray, steps: IntArray) -> WorkerDesign:
+        """From the number of entries per feature and step and the bounds of the steps."""
+        n_features, n_steps = counts.shape
+        ends = np.cumsum(counts.ravel()).reshape(counts.shape)
+        first = np.concatenate([[0], ends[:-1, -1]])[:n_features]
+        segments = np.concatenate([first.reshape(n_features, 1), ends], axis=1).astype(np.int64)
+        nothing = np.empty(0), np.empty(0, dtype=np.int32)
+        center, shift = np.zeros((n_features, n_steps)), np.zeros(n_features)
+        return cls(*nothing, segments, steps, center, shift, engine)
+
+    def eta(self, beta: FloatArray) -> FloatArray:
+        """Linear predictor of every row."""
+        used = np.flatnonzero(beta.any(axis=1))
+        if not used.size:
+            return np.zeros(self.n_rows)
+        part, seen = beta[used], self.engine.seen
+        answers = self.engine.ask("eta", lambda n: (used, part[:, seen[n]]))
+        eta = self.engine.rows(answers, self.n_rows)
+        return eta - self.spread(np.einsum("it,it->t", self.center, beta))
+
+    def add_moments_inplace(
+        self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
+    ) -> None:
+        """Add to (2, n_rows) means and variances of eta what some features contribute."""
+        used = features[beta[features].any(axis=1) | variance[features].any(axis=1)]
+        if not used.size:
+            return
+        used = np.sort(used)
+        change = beta[used], variance[used]
+        known, self.memory.moments = self.memory.moments, None
+        if known is not None and all(
+            np.array_equal(a, b) for a, b in zip(known[:3], (used, *change), strict=True)
+        ):
+            moments += known[3]
+            return
+        center, seen = self.center[used], self.engine.seen
+        answers = self.engine.ask(
+            "moments",
+            lambda n: (used, *(each[:, seen[n]] for each in (*change, center))),
+        )
+        moments += self.engine.rows(answers, self.n_rows)
+
+    def gradient(self, score: FloatArray) -> FloatArray:
+        """Sum of x * score per feature and step."""
+        where = self.engine.where
+        answers = self.engine.ask("gradient", lambda n: (score[where[n]],))
+        raw = self.engine.total(answers, self.n_timesteps)
+        return np.asarray(raw - self.center * self.by_step(score))
+
+    def sums(self, curvature: FloatArray) -> FloatArray:
+        """Sum of curvature * x per feature and step, x not centred."""
+        return self._weighed(curvature)[1].copy()
+
+    def _weigh_raw_inplace(
+        self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
+    ) -> None:
+        known = self._weighed(curvature)
+        squares[features], sums[features] = known[0][features], known[1][features]
+
+    def _weighed(self, curvature: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Raw squares and sums of all features."""
+        memory = self.memory.weighed
+        key = bytes([self.shifted]) + _digest(curvature)
+        if key not in memory:
+            where = self.engine.where
+            answers = self.engine.ask("weigh", lambda n: (curvature[where[n]],))
+            squares, sums = self.engine.total(answers, self.n_timesteps)
+            memory[key] = squares, sums
+            if len(memory) > N_WEIGHED:
+                memory.popitem(last=False)
+        memory.move_to_end(key)
+        return memory[key]
+
+    def single_values(self) -> FloatArray:
+        """(n_features,) |c| of columns whose entries are all c; 0 for other columns."""
+        answers = self.engine.ask("ranges", lambda _: ())
+        low = np.min([each[0] for each in answers], axis=0)
+        high = np.max([each[1] for each in answers], axis=0)
+        return np.where(low == high, np.abs(low), 0.0)
+
+    def centered(self, weights: FloatArray, own: FloatArray | None = None) -> WorkerDesign:
+        """The same design with every column's weighted mean taken off."""
+        found = cast("WorkerDesign", super().centered(weights, own))
+        return replace(found, shifted=bool(found.shift.any()))
+
+    def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
+        """The workers take the shift off their values, once."""
+        if self.engine.specs[0].shift is None and shift.any():
+            answers = self.engine.ask("take_off", lambda _: (shift,))
+            largest = np.max(answers, axis=0)
+            left = largest[full] > ROUNDING * np.abs(shift[full])
+            constant = full[~left & (shift[full] != 0)]
+            self.engine.tell_shift(shift, constant)
+            if constant.size:
+                self.engine.ask("blank", lambda _: (constant,))
+        return self.values
+
+    def scores(self, basis: FloatArray) -> WorkerScores:  # type: ignore[override]
+        """Every centred row along the columns of `basis`."""
+        self.memory.scores += 1
+        taken = np.einsum("it,ir->tr", self.center, basis)
+        return WorkerScores(self, np.ascontiguousarray(basis), taken, self.memory.scores)
+
+    def visits(
+        self,
+        order: IntArray,
+        rows: RowState,
+        weighed: tuple[FloatArray, FloatArray],
+        paths: tuple[FloatArray, FloatArray],
+        *,
+        fixed: bool,
+    ) -> Iterator[Visit]:
+        """Visits to blocks of the features in `order`, the score being kept in step."""
+        del weighed
+        if not order.size:
+            return
+        run = _Pass(self, rows, paths, fixed)
+        fit = int(np.sqrt(LARGEST_GRAM / (8 * self.n_timesteps)))
+        size = max(1, min(fit, MOST_FIXED if fixed else MOST_MOVING))
+        for start in range(0, order.size, size):
+            yield from run.block(order[start : start + size])
+        run.finish()
+
+
+@dataclass(frozen=True)
+class WorkerScores:
+    """`Scores` on workers, which make them of X, `basis` (n_features, R) and what is taken off."""
+
+    design: WorkerDesign
+    basis: FloatArray
+    taken: FloatArray
+    number: int
+
+    @property
+    def count(self) -> int:
+        """R."""
+        return int(self.basis.shape[1])
+
+    def dot(self, rows: FloatArray) -> FloatArray:
+        """(R,) sum over rows of number * z."""
+        where = self.design.engine.where
+        return np.asarray(sum(self._ask("dot", lambda n: rows[where[n]])))
+
+    def gram(self, weights: FloatArray) -> FloatArray:
+        """(R, R) sum over rows of weight * z z'."""
+        where = self.design.engine.where
+        return np.asarray(sum(self._ask("gram", lambda n: weights[where[n]])))
+
+    def times(self, coefs: FloatArray) -> FloatArray:
+        """(n_rows,) z'coefs of every row."""
+        return self.design.engine.rows(self._ask("times", lambda _: coefs), self.design.n_rows)
+
+    def variances(self, covariance: FloatArray) -> FloatArray:
+        """(n_rows,) z' covariance z of every row."""
+        answers = self._ask("variances", lambda _: covariance)
+        return self.design.engine.rows(answers, self.design.n_rows)
+
+    def _ask(self, what: str, argument: Any) -> list[FloatArray]:
+        seen = self.design.engine.seen
+        return self.design.engine.ask(
+            "score",
+            lambda n: (self.number, None, what, argument(n)),
+            lambda n: (self.number, (self.basis, self.taken[seen[n]]), what, argument(n)),
+        )
+
+
+class _Pass:
+    """One pass over the features: blocks, what was done to each, and the end."""
+
+    def __init__(
+        self,
+        design: WorkerDesign,
+        rows: RowState,
+        paths: tuple[FloatArray, FloatArray],
+        fixed: bool,
+    ) -> None:
+        design.memory.passes += 1
+        design.memory.moments = None
+        self.design, self.rows, self.paths, self.fixed = design, rows, paths, fixed
+        self.number = design.memory.passes
+        self.curvature = rows[1] if rows[1].size else None
+        self.key = _digest(rows[1])
+        self.changes: list[tuple[IntArray, FloatArray, FloatArray]] = []
+
+    def block(self, features: IntArray) -> Iterator[Visit]:
+        """Visit some features: their gradient and Gram matrix, and then what became of them."""
+        design, (beta, variance) = self.design, self.paths
+        steps = self.rows[2]
+        center = design.center[features]
+        (gradient, sums), gram = self._ask_block(features)
+        rest = steps[1] - steps[0] * steps[2]
+        gradient -= steps[0] * sums + center * rest
+        raw = np.einsum("iti->it", gram).copy()
+        gram = _centered_gram(gram, center, sums, steps[2])
+        squares = np.einsum("iti->it", gram)
+        squares = without_rounding(squares, raw) if center.any() else squares.copy()
+        before = beta[features], variance[features]
+        yield _visit(features, gradient, gram, squares)
+        change = beta[features] - before[0]
+        steps[0] -= np.einsum("it,it->t", center, change)
+        steps[1] -= np.einsum("it,it->t", sums, change)
+        self.changes.append((features, change, variance[features] - before[1]))
+
+    def finish(self) -> None:
+        """Bring the client's rows in step with all changes."""
+        design = self.design
+        answers = self._ask(None, gram=False)
+        found = design.engine.rows(answers, design.n_rows)
+        if self.fixed:
+            self.rows[0][:] = found
+            return
+        features, beta, variance = (
+            np.concatenate(each) for each in zip(*self.changes, strict=True)
+        )
+        used = np.flatnonzero(beta.any(axis=1) | variance.any(axis=1))
+        used = used[np.argsort(features[used])]
+        design.memory.moments = features[used], beta[used], variance[used], found
+
+    def _ask_block(self, features: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Gradient and sums (2, m, T) and the raw Gram matrix (m, T, m)."""
+        design, memory = self.design, self.design.memory
+        key = self.key + features.tobytes()
+        known = memory.grams.get(key)
+        answers = self._ask(features, gram=known is None)
+        found = design.engine.total([each[0] for each in answers], design.n_timesteps)
+        if known is not None:
+            memory.grams.move_to_end(key)
+            return found, known
+        m = features.size
+        lower = np.zeros((design.n_timesteps, m * (m + 1) // 2))
+        for seen, (_, packed) in zip(design.engine.seen, answers, strict=True):
+            lower[seen] += packed.triangles(m)
+        gram = full_gram(lower, m)
+        if self.fixed:
+            memory.keep_gram(key, gram)
+        return found, gram
+
+    def _ask(self, features: IntArray | None, *, gram: bool) -> list[Any]:
+        count = len(self.changes)
+        last = max(0, count - 1)
+
+        def told(n: int) -> tuple[Any, ...]:
+            start = self._start(n) if count == 0 else None
+            return self.number, start, last, self._changes(n, last), features, gram
+
+        def again(n: int) -> tuple[Any, ...]:
+            return self.number, self._start(n), 0, self._changes(n, 0), features, gram
+
+        return self.design.engine.ask("visit", told, again)
+
+    def _start(self, n: int) -> tuple[FloatArray, FloatArray | None, bool]:
+        where = self.design.engine.where[n]
+        curvature = None if self.curvature is None else self.curvature[where]
+        return self.rows[0][where], curvature, not self.fixed
+
+    def _changes(self, n: int, first: int) -> list[Change]:
+        """What a partition must know of the changes from the `first` on."""
+        seen, out = self.design.engine.seen[n], []
+        for features, beta, variance in self.changes[first:]:
+            used = beta.any(axis=1) if self.fixed else beta.any(axis=1) | variance.any(axis=1)
+            change = Change(features[used], beta[used][:, seen])
+            if not self.fixed:
+                center = self.design.center[features[used]][:, seen]
+                change = replace(change, variance=variance[used][:, seen], center=center)
+            out.append(change)
+        return out
+
+
+def _centered_gram(
+    gram: FloatArray, center: FloatArray, sums: FloatArray, total: FloatArray
+) -> FloatArray:
+    """(m, T, m) of the centred columns: G - c_i s_j - s_i c_j + c_i c_j S."""
+    if not center.any():
+        return gram
+    across = center[:, :, None] * sums.T[None]
+    mirrored = sums[:, :, None] * center.T[None]
+    return np.asarray(
+        gram - across - mirrored + center[:, :, None] * (total[:, None] * center.T)[None]
+    )
+
+
+def _visit(
+    features: IntArray, gradient: FloatArray, gram: FloatArray, squares: FloatArray
+) -> Visit:
+    """Virtual rows, one for every feature and step, whose score is the block's gradient."""
+    m, n_steps = gradient.shape
+    nothing = np.zeros((m, n_steps))
+    alone = np.arange(m * n_steps, dtype=np.int32)
+    own = n_steps * np.arange(m)[:, None] + np.arange(n_steps + 1)
+    reads: Columns = np.ones(m * n_steps), alone, own, nothing, nothing
+    others = (n_steps * np.arange(m)[None, :] + np.arange(n_steps)[:, None]).astype(np.int32)
+    rows = np.broadcast_to(others, (m, n_steps, m)).reshape(-1)
+    moves: Columns = gram.reshape(-1), np.ascontiguousarray(rows), own * m, nothing, nothing
+    state: RowState = gradient.reshape(-1).copy(), np.empty(0), np.zeros((3, n_steps))
+    return Visit(np.arange(m), (reads, moves), state, squares, features)
+
+
+def _digest(array: FloatArray) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=16).digest()

@@ -1,0 +1,234 @@
+"""The client's side: which worker has which partition, and how to ask all of them.
+
+The client holds what has one number a row, the workers hold X. A question goes to all partitions,
+one task a worker; answers come back in the order of partitions, so that sums do not depend on who
+answered first. What a lost worker had is loaded again, from the blocks' own graph.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.distributed.client import Client, dask_distributed
+from driftglm.distributed.gram import Packed
+from driftglm.distributed.worker import LOST, Change, Spec, Summary, Wanted, forget, load, serve
+from driftglm.exceptions import EngineError
+
+PATIENCE = 60.0
+"""Seconds to wait for a worker where there is none."""
+WAKE = 1.0
+"""Seconds between looks at whether workers are still there."""
+N_TRIES = 10
+"""Times a partition may be lost during one question."""
+
+Arguments = Callable[[int], tuple[Any, ...]]
+
+
+@dataclass
+class Traffic:
+    """Bytes of arrays moved, and rounds of questions."""
+
+    sent: int = 0
+    received: int = 0
+    rounds: int = 0
+
+
+@dataclass
+class Engine:
+    """Partitions of X on the workers of a client.
+
+    Parameters
+    ----------
+    client
+        A `distributed.Client`.
+    blocks
+        For every partition its rows: an array, or a `Delayed` or `Future` of one.
+    specs
+        For every partition what its worker must know.
+    where
+        For every partition the rows of the design that are its own, in the order it has them.
+    seen
+        For every partition the steps it has rows of.
+    """
+
+    client: Client
+    blocks: Sequence[Any]
+    specs: list[Spec]
+    where: list[IntArray]
+    seen: list[IntArray]
+    fit: str = field(default_factory=lambda: uuid.uuid4().hex)
+    traffic: Traffic = field(default_factory=Traffic)
+    _homes: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """Number of partitions."""
+        return len(self.blocks)
+
+    def open(self, wanted: list[Wanted]) -> list[Summary]:
+        """Load all partitions; returns what is to be known of each."""
+        homes = sorted(self._workers())
+        for number in range(self.count):
+            self._homes[number] = homes[number * len(homes) // self.count]
+        return self._load(range(self.count), wanted)
+
+    def close(self) -> None:
+        """Let the workers free what they hold."""
+        try:
+            self.client.run(forget, self.fit, on_error="ignore")
+        except (OSError, RuntimeError, ValueError, TimeoutError):
+            return  # workers that are gone hold nothing
+
+    def ask(self, what: str, told: Arguments, again: Arguments | None = None) -> list[Any]:
+        """One job a partition, answers in the order of partitions.
+
+        `told` gives a partition's arguments; `again` those for a worker that has lost what it was
+        told before.
+        """
+        answers: dict[int, Any] = {}
+        todo = {number: told(number) for number in range(self.count)}
+        for _ in range(N_TRIES):
+            lost: list[int] = []
+            for number, answer in self._round(what, todo):
+                if isinstance(answer, str) and answer == LOST:
+                    lost.append(number)
+                else:
+                    answers[number] = answer
+            if not lost:
+                return [answers[number] for number in range(self.count)]
+            self._load(lost)
+            todo = {number: (again or told)(number) for number in lost}
+        raise EngineError(
+            f"partition {lost[0]} was lost {N_TRIES} times in a row, most often for want of memory "
+            "on the workers; give them more, or use smaller partitions."
+        )
+
+    def total(self, answers: Sequence[np.ndarray], n_timesteps: int) -> FloatArray:
+        """Sum of arrays whose last axis are the partitions' steps, partition by partition."""
+        out = np.zeros((*answers[0].shape[:-1], n_timesteps))
+        for seen, answer in zip(self.seen, answers, strict=True):
+            out[..., seen] += answer
+        return out
+
+    def rows(self, answers: Sequence[FloatArray], n_rows: int) -> FloatArray:
+        """Arrays whose last axis are the partitions' rows, as one in the order of the design."""
+        out = np.zeros((*answers[0].shape[:-1], n_rows))
+        for where, answer in zip(self.where, answers, strict=True):
+            out[..., where] = answer
+        return out
+
+    def tell_shift(self, shift: FloatArray, constant: IntArray) -> None:
+        """What a partition that is loaded from now on must take off its columns."""
+        self.specs = [replace(spec, shift=shift, constant=constant) for spec in self.specs]
+
+    def _round(self, what: str, todo: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        by_home: dict[str, list[int]] = {}
+        for number in todo:
+            by_home.setdefault(self._homes[number], []).append(number)
+        self.traffic.rounds += 1
+        futures = {}
+        for home, numbers in by_home.items():
+            jobs = [(number, what, todo[number]) for number in numbers]
+            self.traffic.sent += sum(_size(job[2]) for job in jobs)
+            future = self.client.submit(
+                serve, self.fit, jobs, workers=[home], allow_other_workers=True, pure=False
+            )
+            futures[future] = numbers
+        for future, (address, answers) in self._finished(list(futures)):
+            for number, answer in zip(futures[future], answers, strict=True):
+                self._homes[number] = address
+                self.traffic.received += _size(answer)
+                yield number, answer
+
+    def _load(self, numbers: Sequence[int], wanted: list[Wanted] | None = None) -> list[Any]:
+        """Load partitions, one at a time on every worker: a block beside its columns is large."""
+        if wanted is None:
+            self._rehouse(numbers)
+        queues: dict[str, list[int]] = {}
+        for number in numbers:
+            queues.setdefault(self._homes[number], []).append(number)
+        found: dict[int, Any] = {}
+        while queues:
+            futures = {}
+            for home, queue in queues.items():
+                number = queue.pop(0)
+                futures[self._submit_load(home, number, wanted)] = number
+            for future, (address, summary) in self._finished(list(futures)):
+                self._homes[futures[future]] = address
+                found[futures[future]] = summary
+            queues = {home: queue for home, queue in queues.items() if queue}
+        return [found[number] for number in numbers]
+
+    def _submit_load(self, home: str, number: int, wanted: list[Wanted] | None) -> Any:
+        place = {"workers": [home], "allow_other_workers": True}
+        block = self.blocks[number]
+        if hasattr(block, "__dask_graph__"):
+            block = self.client.compute(block, **place)
+        asked = None if wanted is None else wanted[number]
+        return self.client.submit(
+            load, block, self.fit, number, self.specs[number], asked, pure=False, **place
+        )
+
+    def _rehouse(self, numbers: Sequence[int]) -> None:
+        """Give lost partitions to the workers that have the fewest."""
+        homes = sorted(self._workers())
+        held = Counter(self._homes[n] for n in range(self.count) if n not in set(numbers))
+        for number in numbers:
+            home = min(homes, key=lambda each: held[each])
+            self._homes[number] = home
+            held[home] += 1
+
+    def _workers(self) -> list[str]:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            self._check_scheduler()
+            workers = list(self.client.scheduler_info(n_workers=-1)["workers"])
+            if workers:
+                return workers
+            time.sleep(WAKE)
+        raise EngineError(
+            f"the Dask cluster has had no worker for {PATIENCE:.0f} seconds; add workers and fit "
+            "again."
+        )
+
+    def _finished(self, futures: list[Any]) -> Iterator[tuple[Any, Any]]:
+        """Futures with their results, once all are done; raises where none will come."""
+        wait = dask_distributed().wait
+        while True:
+            try:
+                wait(futures, timeout=WAKE)
+                break
+            except TimeoutError:
+                self._workers()
+        yield from zip(futures, self.client.gather(futures), strict=True)
+
+    def _check_scheduler(self) -> None:
+        if self.client.status != "running":
+            raise dask_distributed().CancelledError(f"the client is {self.client.status}")
+
+
+def _size(value: Any) -> int:
+    """Bytes of the arrays in a message."""
+    if isinstance(value, np.ndarray | Packed):
+        return int(value.nbytes)
+    if isinstance(value, list | tuple):
+        return sum(_size(each) for each in value)
+    if isinstance(value, Change):
+        return _size([value.features, value.beta, value.variance, value.center])
+    return 0
+
+
+def announce(client: Client, n_partitions: int) -> None:
+    """Where to watch a fit, on standard error."""
+    link = client.dashboard_link or "none"
+    sys.stderr.write(f"driftglm: {n_partitions} partitions on Dask, dashboard {link}\n")
+    sys.stderr.flush()

@@ -1,0 +1,125 @@
+"""X'WX of a block of columns, step by step, and how it travels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from driftglm._jit import kernel
+from driftglm._threads import one_thread
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design import ColumnDesign
+from driftglm.design.base import RowArray
+
+DENSE = 0.1
+"""Columns with more entries than this share of their rows are multiplied as dense ones."""
+N_AT_ONCE = 2**20
+"""Entries of a dense block at once."""
+INDEX = 4
+"""Bytes of an index beside the 8 of a number."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Lower triangles (n_steps, m (m + 1) / 2) of symmetric matrices, zeros left out if many.
+
+    `places` is where the numbers belong; None: everywhere.
+    """
+
+    numbers: FloatArray
+    places: np.ndarray | None
+    n_steps: int
+
+    @property
+    def nbytes(self) -> int:
+        """Size on its way."""
+        return self.numbers.nbytes + (0 if self.places is None else self.places.nbytes)
+
+    def triangles(self, m: int) -> FloatArray:
+        """(n_steps, m (m + 1) / 2)."""
+        size = m * (m + 1) // 2
+        if self.places is None:
+            return self.numbers.reshape(self.n_steps, size)
+        out = np.zeros(self.n_steps * size)
+        out[self.places] = self.numbers
+        return out.reshape(self.n_steps, size)
+
+
+def block_gram(part: ColumnDesign, curvature: FloatArray | None) -> Packed:
+    """Sums of curvature * x_i x_j of a block's columns, x not centred."""
+    m, n_steps = part.n_features, part.n_timesteps
+    lower = np.tril_indices(m)
+    out = np.empty((n_steps, lower[0].size))
+    with one_thread():  # the same digits on any number of threads
+        for t in range(n_steps):
+            out[t] = _of_step(part, curvature, t)[lower]
+    flat = out.ravel()
+    places = np.flatnonzero(flat)
+    if flat.size < np.iinfo(np.uint32).max and places.size * (8 + INDEX) < 8 * flat.size:
+        return Packed(flat[places], places.astype(np.uint32), n_steps)
+    return Packed(flat, None, n_steps)
+
+
+def full_gram(triangles: FloatArray, m: int) -> FloatArray:
+    """(m, n_steps, m) symmetric: [i, t, j] from lower triangles."""
+    lower = np.tril_indices(m)
+    out = np.empty((m, triangles.shape[0], m))
+    out[lower[0], :, lower[1]] = triangles.T
+    out[lower[1], :, lower[0]] = triangles.T
+    return out
+
+
+def _of_step(part: ColumnDesign, curvature: FloatArray | None, t: int) -> FloatArray:
+    first, last = int(part.steps[t]), int(part.steps[t + 1])
+    m = part.n_features
+    begins, ends = part.segments[:, t].copy(), part.segments[:, t + 1].copy()
+    if (ends - begins).sum() > DENSE * m * (last - first):
+        return _dense(part, (begins, ends), (first, last), curvature)
+    counts = ends - begins
+    pointers = np.concatenate([[0], np.cumsum(counts)])
+    chosen = np.arange(pointers[-1]) + np.repeat(begins - pointers[:-1], counts)
+    values, rows = part.values[chosen], part.rows[chosen] - first
+    X = sp.csc_array((values, rows, pointers), shape=(last - first, m))
+    if curvature is None:
+        return np.asarray((X.T @ X).toarray())
+    scaled = (values * curvature[first:last][rows], rows, pointers)
+    return np.asarray((X.T @ sp.csc_array(scaled, shape=X.shape)).toarray())
+
+
+def _dense(
+    part: ColumnDesign,
+    segments: tuple[IntArray, IntArray],
+    step: tuple[int, int],
+    curvature: FloatArray | None,
+) -> FloatArray:
+    """In slices of rows, so that a dense copy of the block is never there at once."""
+    m = part.n_features
+    out = np.zeros((m, m))
+    height = max(1, N_AT_ONCE // m)
+    for first in range(*step, height):
+        last = min(first + height, step[1])
+        block = np.zeros((last - first, m))
+        _fill_inplace(part.values, part.rows, segments, first, block)
+        scaled = block if curvature is None else block * curvature[first:last, None]
+        out += block.T @ scaled
+    return out
+
+
+@kernel
+def _fill_inplace(
+    values: FloatArray,
+    rows: RowArray,
+    segments: tuple[IntArray, IntArray],
+    first: int,
+    block: FloatArray,
+) -> None:
+    """Put rows first, first + 1, ... into `block`; segments begin after them thereafter."""
+    position, ends = segments
+    for i in range(block.shape[1]):
+        k = position[i]
+        while k < ends[i] and rows[k] < first + block.shape[0]:
+            block[rows[k] - first, i] = values[k]
+            k += 1
+        position[i] = k

@@ -1,0 +1,135 @@
+"""What may be given for X where its rows are not in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from driftglm._typing import IntArray
+from driftglm.distributed.client import Client
+from driftglm.distributed.shards import Shards
+from driftglm.distributed.worker import shape_of
+from driftglm.exceptions import DataError
+
+BLOCK_BYTES = 64 * 2**20
+"""Size of the partitions an array in this process is cut into."""
+N_EACH = 2
+"""Partitions a worker gets of such an array, at least."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Rows in parts: each an array, or a `Delayed` or `Future` of one, with its number of rows."""
+
+    parts: list[Any]
+    sizes: IntArray
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all parts."""
+        return int(self.sizes.sum())
+
+    @property
+    def bounds(self) -> IntArray:
+        """(n_parts + 1,) first row of every part, and the end."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+
+def is_remote(X: Any) -> bool:
+    """Whether X is something for workers: of Dask, or a folder of shards. Imports nothing."""
+    if isinstance(X, str | os.PathLike):
+        return True
+    if isinstance(X, Shards) or _is_dask(X):
+        return True
+    return isinstance(X, list | tuple) and len(X) > 0 and _is_dask(X[0])
+
+
+def blocks_of(X: Any, client: Client) -> Blocks:
+    """The parts of X and their sizes; sizes nobody knows are asked for."""
+    if isinstance(X, list | tuple) and len(X) > 0 and _is_dask(X[0]):
+        return _measured(list(X), client)
+    if _is_dask(X) and hasattr(X, "to_delayed"):
+        return _of_collection(X, client)
+    if _is_dask(X):
+        return _measured([X], client)
+    return _of_array(X, client)
+
+
+def to_vector(values: Any) -> Any:
+    """A vector of Dask as one in this process; others as they are."""
+    if isinstance(values, list | tuple) and len(values) > 0 and _is_dask(values[0]):
+        dask: Any = import_module("dask")
+        return np.concatenate([np.asarray(part) for part in dask.compute(*values)])
+    return values.compute() if _is_dask(values) and hasattr(values, "compute") else values
+
+
+def _is_dask(X: Any) -> bool:
+    names = [base.__module__.split(".")[0] for base in type(X).__mro__]
+    return "dask" in names or "distributed" in names or "dask_expr" in names
+
+
+def _of_collection(X: Any, client: Client) -> Blocks:
+    if X.ndim != 2:  # noqa: PLR2004
+        raise DataError(f"X has {X.ndim} dimension(s), it must have 2: rows and columns.")
+    chunks = getattr(X, "chunks", None)
+    if chunks is None:  # a frame
+        return _measured(list(X.to_delayed()), client)
+    if len(chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    parts = list(X.to_delayed().ravel())
+    sizes = np.array(X.chunks[0], dtype=np.float64)
+    if np.isnan(sizes).any() or np.isnan(X.shape[1]):
+        return _measured(parts, client)
+    return Blocks(parts, sizes.astype(np.int64), int(X.shape[1]))
+
+
+def _measured(parts: list[Any], client: Client) -> Blocks:
+    futures = [
+        client.submit(
+            shape_of, client.compute(p) if hasattr(p, "__dask_graph__") else p, pure=False
+        )
+        for p in parts
+    ]
+    shapes = client.gather(futures)
+    widths = {width for _, width in shapes}
+    if len(widths) > 1:
+        k = next(k for k, shape in enumerate(shapes) if shape[1] != shapes[0][1])
+        raise DataError(
+            f"partition {k} has {shapes[k][1]} columns but partition 0 has {shapes[0][1]}; all "
+            "partitions of X must have the same columns."
+        )
+    if widths == {-1}:
+        raise DataError("the partitions of X have 1 dimension, they must have 2: rows and columns.")
+    return Blocks(parts, np.array([rows for rows, _ in shapes], dtype=np.int64), widths.pop())
+
+
+def _of_array(X: Any, client: Client) -> Blocks:
+    """Slices of an array in this process."""
+    sparse = sp.issparse(X)
+    X = X.tocsr() if sparse else X
+    n_rows, n_columns = shape_of(X)
+    if n_columns < 0:
+        raise DataError("X has 1 dimension, it must have 2: rows and columns.")
+    n_workers = len(client.scheduler_info(n_workers=-1)["workers"])
+    size = X.data.nbytes if sparse else 8 * n_rows * n_columns
+    count = max(1, min(n_rows, max(N_EACH * n_workers, -(-size // BLOCK_BYTES))))
+    bounds = np.linspace(0, n_rows, count + 1).astype(np.int64)
+    rows: Any = X.iloc if hasattr(X, "iloc") else X
+    parts: Sequence[Any] = [rows[a:b] for a, b in pairwise(bounds)]
+    return Blocks(list(parts), np.diff(bounds), n_columns)
+
+
+def folder_of(X: Any) -> Shards | None:
+    """The shards X names, if it names any."""
+    if isinstance(X, Shards):
+        return X
+    return Shards(Path(X)) if isinstance(X, str | os.PathLike) else None

@@ -1,0 +1,153 @@
+"""The columns of a partition on its worker: in memory, or in files where memory is short.
+
+Files are read with plain reads, never mapped: mapped pages count as a worker's memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design import ColumnDesign
+
+N_AT_ONCE = 2**20
+"""Entries read at once where all columns are gone through, 12 MiB of them."""
+SHARE = 0.3
+"""Of a worker's memory limit for the columns of all its partitions; the rest is for loading them,
+for what one block of columns needs and for Dask itself."""
+
+
+class Columns(Protocol):
+    """Entries of a partition, column by column."""
+
+    def take(self, features: IntArray) -> ColumnDesign:
+        """Some columns, not centred."""
+        ...
+
+    def pieces(self) -> Iterator[IntArray]:
+        """All features, so many at a time as may be in memory."""
+        ...
+
+    def replace(self, features: IntArray, values: FloatArray) -> None:
+        """Other values for the entries of some columns, in the order of `take`."""
+        ...
+
+    def drop(self) -> None:
+        """Free what is held."""
+        ...
+
+
+@dataclass
+class MemoryColumns:
+    """Columns in memory."""
+
+    design: ColumnDesign
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the entries."""
+        design = self.design
+        return design.values.nbytes + design.rows.nbytes + design.segments.nbytes
+
+    def take(self, features: IntArray) -> ColumnDesign:
+        """Some columns: segments point into all entries, which are not copied."""
+        design = self.design
+        segments = np.ascontiguousarray(design.segments[features])
+        return _plain(design.values, design, segments)
+
+    def pieces(self) -> Iterator[IntArray]:
+        """All at once."""
+        yield np.arange(self.design.n_features)
+
+    def replace(self, features: IntArray, values: FloatArray) -> None:
+        """`values` are this object's own: nothing is left to do."""
+        del features, values
+
+    def drop(self) -> None:
+        """Nothing but the reference is held."""
+
+
+class FileColumns:
+    """Columns in three files of a folder: values, rows and segments."""
+
+    def __init__(self, design: ColumnDesign, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.steps = folder, design.steps
+        self.width = design.segments.shape[1]
+        design.values.tofile(folder / "values")
+        design.rows.tofile(folder / "rows")
+        design.segments.tofile(folder / "segments")
+        number = design.segments[:, -1] // N_AT_ONCE
+        self.cuts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(number))), design.n_features]
+
+    def pieces(self) -> Iterator[IntArray]:
+        """Neighbouring features of about N_AT_ONCE entries."""
+        for first, last in pairwise(self.cuts):
+            yield np.arange(first, last)
+
+    def take(self, features: IntArray) -> ColumnDesign:
+        """Some columns, read from the files."""
+        values, rows, segments, total = [], [], [np.empty((0, self.width), dtype=np.int64)], 0
+        for part, first in self._runs(features):
+            count = int(part[-1, -1]) - first
+            values.append(np.fromfile(self.folder / "values", np.float64, count, offset=8 * first))
+            rows.append(np.fromfile(self.folder / "rows", np.int32, count, offset=4 * first))
+            segments.append(part - first + total)
+            total += count
+        if not values:
+            values, rows = [np.empty(0)], [np.empty(0, dtype=np.int32)]
+        found = ColumnDesign(
+            _joined(values), _joined(rows), np.concatenate(segments), self.steps, *_nothing(0, 0)
+        )
+        return _plain(found.values, found, found.segments)
+
+    def replace(self, features: IntArray, values: FloatArray) -> None:
+        """Write the values back."""
+        with (self.folder / "values").open("r+b") as stream:
+            start = 0
+            for part, first in self._runs(features):
+                count = int(part[-1, -1]) - first
+                stream.seek(8 * first)
+                stream.write(values[start : start + count].tobytes())
+                start += count
+
+    def drop(self) -> None:
+        """Delete the files."""
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self.folder)
+
+    def _runs(self, features: IntArray) -> Iterator[tuple[IntArray, int]]:
+        """Segments of every run of neighbouring features, and where their entries begin."""
+        if not features.size:
+            return
+        breaks = np.flatnonzero(np.diff(features) != 1) + 1
+        for run in np.split(features, breaks):
+            flat = np.fromfile(
+                self.folder / "segments",
+                np.int64,
+                run.size * self.width,
+                offset=8 * self.width * int(run[0]),
+            )
+            part = flat.reshape(run.size, self.width)
+            yield part, int(part[0, 0])
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _nothing(n_features: int, n_steps: int) -> tuple[FloatArray, FloatArray]:
+    return np.zeros((n_features, n_steps)), np.zeros(n_features)
+
+
+def _plain(values: FloatArray, design: ColumnDesign, segments: IntArray) -> ColumnDesign:
+    center, shift = _nothing(segments.shape[0], segments.shape[1] - 1)
+    return ColumnDesign(values, design.rows, segments, design.steps, center, shift)

@@ -1,0 +1,260 @@
+"""Words of a text model over Dask workers.
+
+Words are cut into bundles of the same chunks that threads visit in one process, and sums over
+chunks are taken in the same order: a fit has the same digits for any number of workers.
+
+Every task is a pure function of its arguments, and every argument is a task or part of one, known
+to the scheduler. The posteriors of a bundle after a pass are the result of a task whose arguments
+are the words' counts, the message of the pass and the result of the pass before; they stay on
+the workers. Dask does again what a worker that died takes with it, to the last digit. Paths of
+a mode, an order of magnitude smaller, are kept by the client and go along with every pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.distributed.client import Client, Future, Tasks
+from driftglm.solvers.text_engine import (
+    PosteriorPass,
+    PosteriorReport,
+    PosteriorScene,
+    Words,
+    sweep_chunks_inplace,
+    visit_chunks_inplace,
+)
+from driftglm.solvers.text_mode_kernel import Law
+from driftglm.solvers.text_posterior_kernel import Paths
+from driftglm.solvers.text_problem import TextProblem, WordCounts
+from driftglm.solvers.text_rates import Effects
+from driftglm.solvers.text_threads import chunks
+
+BUNDLES_PER_THREAD = 2
+"""Two, so that a worker that is slow, or comes later, can be helped or help."""
+SMALL = 100_000
+"""Bytes. To send less to every worker is faster than to have it passed on between them."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Consecutive chunks of words that travel together; `chunks` count from `first`."""
+
+    first: int
+    last: int
+    chunks: Sequence[tuple[int, int]]
+
+
+def bundles(n_words: int, n_bundles: int) -> list[Bundle]:
+    """All chunks in at most so many bundles of about equal size."""
+    parts = chunks(n_words)
+    ends = np.linspace(0, len(parts), min(n_bundles, len(parts)) + 1).round().astype(int)
+    out = []
+    for a, b in pairwise(ends):
+        first = parts[a][0]
+        inside = [(start - first, end - first) for start, end in parts[a:b]]
+        out.append(Bundle(first, parts[b - 1][1], inside))
+    return out
+
+
+# ------------------------------------------------------------------ what workers do
+
+
+@dataclass(frozen=True)
+class Message:
+    """What the client says at the start of a pass; `kept` of the last pass's components."""
+
+    law: PosteriorPass
+    kept: BoolArray | None
+
+
+@dataclass(frozen=True)
+class Visited:
+    """A bundle after a pass."""
+
+    paths: Paths
+    report: PosteriorReport
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What the client says at the start of a pass over modes."""
+
+    order: IntArray
+    law: Law
+    log_rate: FloatArray
+
+
+def _words(bundle: Bundle, counts: WordCounts, background: FloatArray) -> Words:
+    return Words(bundle.chunks, counts, background)
+
+
+def _visit(words: Words, scene: PosteriorScene, message: Message, before: Any) -> Visited:
+    """Posteriors after a pass, in new arrays: those before may be asked for again."""
+    if before is None:
+        paths = scene.start_paths(words.background.shape[0])
+    else:
+        mean, variance, h, b, phi, divergence = (part.copy() for part in before.paths)
+        paths = mean, variance, h, b, _kept(phi, message.kept), divergence
+    report = visit_chunks_inplace(words, scene, message.law, paths, None)
+    return Visited(paths, report)
+
+
+def _kept(phi: FloatArray, components: BoolArray | None) -> FloatArray:
+    return phi if components is None else np.ascontiguousarray(phi[:, :, components])
+
+
+def _sweep(
+    words: Words, effects: Effects, message: Sweep, laws: FloatArray, beta: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Modes after a pass, expected counts and numbers by chunk."""
+    beta = beta.copy()
+    law = (laws, *message.law[1:])
+    shared = (effects, message.order)
+    return beta, *sweep_chunks_inplace(words, shared, law, beta, message.log_rate, None)
+
+
+# ---------------------------------------------------------------- what the client does
+
+
+class TextEngine(Tasks):
+    """Has words visited by the workers of a client.
+
+    Parameters
+    ----------
+    client
+        Where tasks go.
+    """
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        threads = client.nthreads()
+        self.n_bundles = BUNDLES_PER_THREAD * max(sum(threads.values()), 1)
+        self._workers = sorted(threads)
+        self.counts: list[Future] | None = None
+        """Counts by bundle if they came from workers; else they are those of the problem."""
+        self._words: tuple[TextProblem, list[Future]] | None = None
+        self._effects: tuple[TextProblem, Future] | None = None
+
+    def near(self, k: int) -> dict[str, Any]:
+        """Where bundle `k` would best be; anywhere else will do if that worker is gone."""
+        at = self._workers[k % len(self._workers)] if self._workers else None
+        return {"workers": [at], "allow_other_workers": True} if at else {}
+
+    def send(self, message: Any, log_rate: FloatArray) -> Any:
+        """A message for all bundles, of which `log_rate` is most: small ones go with each task."""
+        return message if log_rate.nbytes <= SMALL else self.share(message)
+
+    def bundles(self, n_words: int) -> list[Bundle]:
+        """How words are spread."""
+        return bundles(n_words, self.n_bundles)
+
+    def words(self, problem: TextProblem) -> list[Future]:
+        """Counts and background of every bundle, on the workers."""
+        if self._words is None or self._words[0] is not problem:
+            self._words = (
+                problem,
+                [
+                    self._spread(k, bundle, problem)
+                    for k, bundle in enumerate(self.bundles(problem.n_words))
+                ],
+            )
+        return self._words[1]
+
+    def _spread(self, k: int, bundle: Bundle, problem: TextProblem) -> Future:
+        background = problem.background[bundle.first : bundle.last]
+        if self.counts is not None:
+            return self.submit(_words, bundle, self.counts[k], background, **self.near(k))
+        starts, contexts, values = problem.counts
+        ends = starts[bundle.first : bundle.last + 1]
+        part = slice(ends[0], ends[-1])
+        counts = (ends - ends[0], contexts[part], values[part])
+        return self.submit(_words, bundle, counts, background, **self.near(k))
+
+    # ------------------------------------------------------------ for the solvers
+
+    def posteriors(self, problem: TextProblem, scene: PosteriorScene) -> PosteriorsThere:
+        """Every word's path at zero."""
+        return PosteriorsThere(self, problem, scene)
+
+    def sweep(
+        self,
+        problem: TextProblem,
+        order: IntArray,
+        law: Law,
+        beta: FloatArray,
+        log_rate: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """One pass over all modes: `beta` is changed."""
+        laws = law[0]
+        message = self.send(Sweep(order, (laws[:0], *law[1:]), log_rate), log_rate)
+        if self._effects is None or self._effects[0] is not problem:
+            self._effects = problem, self.share(problem.effects())
+        places = self.bundles(problem.n_words)
+        tasks = [
+            self.submit(
+                _sweep,
+                words,
+                self._effects[1],
+                message,
+                laws if laws.shape[0] == 1 else laws[bundle.first : bundle.last],
+                beta[bundle.first : bundle.last],
+            )
+            for words, bundle in zip(self.words(problem), places, strict=True)
+        ]
+        found = self.gather(tasks)
+        for bundle, (moved, _, _) in zip(places, found, strict=True):
+            beta[bundle.first : bundle.last] = moved
+        return np.concatenate([f[1] for f in found]), np.concatenate([f[2] for f in found])
+
+
+class PosteriorsThere:
+    """The words' posteriors, which stay on the workers until the fit ends."""
+
+    def __init__(self, engine: TextEngine, problem: TextProblem, scene: PosteriorScene) -> None:
+        self.engine, self.n_words = engine, problem.n_words
+        self.words, self.scene = engine.words(problem), engine.share(scene)
+        self.now: list[Future | None] = [None] * len(self.words)
+        self.kept: BoolArray | None = None
+
+    def visit(self, law: PosteriorPass) -> PosteriorReport:
+        """One pass over all words."""
+        engine = self.engine
+        message = engine.send(Message(law, self.kept), law.log_rate)
+        after = [
+            engine.submit(_visit, words, self.scene, message, before)
+            for words, before in zip(self.words, self.now, strict=True)
+        ]
+        reports = engine.gather([engine.submit(attrgetter("report"), each) for each in after])
+        self.now, self.kept = after, None
+        return PosteriorReport(
+            *(
+                np.concatenate([getattr(report, name) for report in reports])
+                for name in ("expected", "members", "numbers", "included")
+            )
+        )
+
+    def keep(self, components: BoolArray) -> None:
+        """Forget all components but these, from the next pass on."""
+        self.kept = components
+
+    def paths(self) -> Paths:
+        """Where they have come to, one bundle after the other."""
+        whole: list[FloatArray] = []
+        n_words = 0
+        for each in self.now:
+            (found,) = self.engine.gather([self.engine.submit(attrgetter("paths"), each)])
+            last = n_words + found[0].shape[0]
+            if not whole:
+                whole = [np.empty((self.n_words, *part.shape[1:])) for part in found]
+            for target, part in zip(whole, found, strict=True):
+                target[n_words:last] = part
+            n_words = last
+        mean, variance, h, b, phi, divergence = whole
+        return mean, variance, h, b, _kept(phi, self.kept), divergence

@@ -1,0 +1,383 @@
+"""What runs on a worker: partitions of X in columns, and what is asked of them.
+
+A worker keeps the partitions it has loaded, and, during a pass over the features, the score of
+their rows. Both can be lost at any time: who is asked for what it does not have answers LOST, and
+is told again. So what a worker knows is a function of what the client has told it, and no more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design import ArrayScores, ColumnDesign
+from driftglm.distributed.gram import Packed, block_gram
+from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
+
+LOST = "lost"
+
+
+class Lost(Exception):  # noqa: N818 (not an error: the client tells again)
+    """The worker does not have what the job needs."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What a worker must know to make a partition of a block of rows.
+
+    Parameters
+    ----------
+    codes, n_steps
+        Step of every row that is kept, counted among the steps this partition has rows of.
+    kept
+        Rows to keep; None: all.
+    ordinary
+        Columns to keep; None: all.
+    shift, constant
+        What to take off the entries of every column, and columns of which nothing is left then;
+        None: not yet known.
+    owner
+        The estimator to name in messages.
+    """
+
+    codes: IntArray
+    n_steps: int
+    kept: IntArray | None
+    ordinary: IntArray | None
+    owner: str
+    shift: FloatArray | None = None
+    constant: IntArray | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the client wants of a block when it is first read: some rows, some columns."""
+
+    rows: IntArray
+    columns: IntArray
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the client must know of a block: its shape, its ranges, and what it wanted.
+
+    `counts` (n_ordinary, n_steps) are entries, `singles` what `ColumnDesign.single_values` says.
+    """
+
+    low: FloatArray | None
+    high: FloatArray | None
+    counts: IntArray
+    rows: Any
+    columns: FloatArray
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a visit did to a block of paths, at the steps of one partition."""
+
+    features: IntArray
+    beta: FloatArray
+    variance: FloatArray | None = None
+    center: FloatArray | None = None
+
+
+@dataclass
+class Run:
+    """A pass under way: the score at the number of changes `done` since its start."""
+
+    number: int
+    score: FloatArray
+    curvature: FloatArray | None
+    moments: FloatArray | None
+    done: int = 0
+
+    def apply(self, columns: Columns, change: Change) -> None:
+        """Bring score and moments in step with a change."""
+        part = columns.take(change.features)
+        moved = part.eta(change.beta)
+        if self.moments is not None and change.center is not None:
+            every = np.arange(change.features.size)
+            centered = dataclasses.replace(part, center=change.center)
+            variance = change.variance if change.variance is not None else np.zeros((0, 0))
+            centered.add_moments_inplace(every, change.beta, variance, self.moments)
+        if self.curvature is not None:
+            moved *= self.curvature
+        self.score -= moved
+        self.done += 1
+
+
+@dataclass
+class Partition:
+    """Rows of X in columns, sorted by step."""
+
+    columns: Columns
+    steps: IntArray
+    shifted: bool = False
+    run: Run | None = None
+    scores: tuple[int, FloatArray | Path] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.steps[-1])
+
+    @property
+    def _features(self) -> Iterator[tuple[IntArray, ColumnDesign]]:
+        for features in self.columns.pieces():
+            yield features, self.columns.take(features)
+
+    # Jobs: each returns arrays over this partition's steps or rows.
+
+    def eta(self, features: IntArray, beta: FloatArray) -> FloatArray:
+        """Sum of x * beta of every row."""
+        return self.columns.take(features).eta(beta)
+
+    def gradient(self, score: FloatArray) -> FloatArray:
+        """Sum of x * score of all features."""
+        return np.concatenate([part.gradient(score) for _, part in self._features])
+
+    def weigh(self, curvature: FloatArray) -> FloatArray:
+        """(2, n_features, n_steps) sums of curvature * x^2 and curvature * x."""
+        found = []
+        for features, part in self._features:
+            out = np.empty((2, features.size, self.steps.size - 1))
+            part.weigh_inplace(curvature, np.arange(features.size), out[0], out[1])
+            found.append(out)
+        return np.concatenate(found, axis=1)
+
+    def moments(
+        self, features: IntArray, beta: FloatArray, variance: FloatArray, center: FloatArray
+    ) -> FloatArray:
+        """(2, n_rows) what some features add to mean and variance of eta."""
+        out = np.zeros((2, self.n_rows))
+        part = dataclasses.replace(self.columns.take(features), center=center)
+        part.add_moments_inplace(np.arange(features.size), beta, variance, out)
+        return out
+
+    def ranges(self) -> FloatArray:
+        """(2, n_features) least and largest entry, infinite where there is none."""
+        out = np.empty((2, 0))
+        for _, part in self._features:
+            found = np.full((2, part.n_features), np.inf)
+            found[1] = -np.inf
+            for i in range(part.n_features):
+                own = part.values[part.segments[i, 0] : part.segments[i, -1]]
+                if own.size:
+                    found[0, i], found[1, i] = own.min(), own.max()
+            out = np.concatenate([out, found], axis=1)
+        return out
+
+    def take_off(self, shift: FloatArray) -> FloatArray:
+        """Take a number off the entries of every column; returns the largest that is left."""
+        if self.shifted:
+            raise Lost
+        largest = np.zeros(shift.size)
+        for features in self.columns.pieces():
+            moved = features[shift[features] != 0]
+            if not moved.size:
+                continue
+            part = self.columns.take(moved)
+            for k, i in enumerate(moved):
+                own = part.values[part.segments[k, 0] : part.segments[k, -1]]
+                own -= shift[i]
+                largest[i] = np.abs(own).max(initial=0.0)
+            self.columns.replace(moved, part.values)
+        self.shifted = True
+        return largest
+
+    def blank(self, constant: IntArray) -> None:
+        """Set columns to zero of which rounding errors alone are left."""
+        if not constant.size:
+            return
+        part = self.columns.take(constant)
+        for k in range(constant.size):
+            part.values[part.segments[k, 0] : part.segments[k, -1]] = 0.0
+        self.columns.replace(constant, part.values)
+
+    def visit(
+        self,
+        number: int,
+        start: tuple[FloatArray, FloatArray | None, bool] | None,
+        first: int,
+        changes: list[Change],
+        features: IntArray | None,
+        gram: bool,
+    ) -> tuple[FloatArray, Packed | None] | FloatArray:
+        """A block's gradient, sums and Gram matrix after some changes; no features: the end."""
+        if start is not None:
+            score, curvature, moments = start
+            room = np.zeros((2, self.n_rows)) if moments else None
+            self.run = Run(number, score.copy(), curvature, room)
+        run = self.run
+        if run is None or run.number != number or run.done != first:
+            raise Lost
+        for change in changes:
+            run.apply(self.columns, change)
+        if features is None:
+            self.run = None
+            return run.score if run.moments is None else run.moments
+        part = self.columns.take(features)
+        weights = np.ones(self.n_rows) if run.curvature is None else run.curvature
+        found = np.stack([part.gradient(run.score), part.sums(weights)])
+        return found, block_gram(part, run.curvature) if gram else None
+
+    def score(
+        self,
+        number: int,
+        made: tuple[FloatArray, FloatArray] | None,
+        what: str,
+        argument: FloatArray,
+        place: Path,
+    ) -> FloatArray:
+        """One of the methods of `Scores`; `made` is basis and what is taken off at each step."""
+        if made is not None:
+            self._project(number, *made, place)
+        if self.scores is None or self.scores[0] != number:
+            raise Lost
+        values = self.scores[1]
+        if isinstance(values, Path):
+            values = np.fromfile(values).reshape(self.n_rows, -1)
+        found: FloatArray = getattr(ArrayScores(values), what)(argument)
+        return found
+
+    def _project(self, number: int, basis: FloatArray, taken: FloatArray, place: Path) -> None:
+        out = np.zeros((self.n_rows, basis.shape[1]))
+        for features, part in self._features:
+            out += part.project(basis[features])
+        out -= np.repeat(taken, np.diff(self.steps), axis=0)
+        if isinstance(self.columns, FileColumns):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            out.tofile(place)
+            self.scores = number, place
+        else:
+            self.scores = number, out
+
+
+@dataclass
+class Store:
+    """The partitions of one fit on this worker."""
+
+    folder: Path
+    limit: float
+    partitions: dict[int, Partition] = field(default_factory=dict)
+
+    @property
+    def _held(self) -> int:
+        kept = (each.columns for each in self.partitions.values())
+        return sum(each.nbytes for each in kept if isinstance(each, MemoryColumns))
+
+    def add(self, number: int, design: ColumnDesign) -> Partition:
+        """Keep a partition in memory if there is room for it, else in files."""
+        old = self.partitions.pop(number, None)
+        if old is not None:
+            old.columns.drop()
+        columns: Columns = MemoryColumns(design)
+        if self._held + MemoryColumns(design).nbytes > self.limit:
+            columns = FileColumns(design, self.folder / str(number))
+        self.partitions[number] = Partition(columns, design.steps)
+        return self.partitions[number]
+
+
+_STORES: dict[str, Store] = {}
+
+
+def load(block: Any, fit: str, number: int, spec: Spec, wanted: Wanted | None) -> Any:
+    """Make a block of rows a partition of this worker; returns its address and a Summary."""
+    from sklearn.utils import check_array
+
+    X: Any = check_array(
+        block,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        estimator=spec.owner,
+        input_name="X",
+    )
+    chosen = X if spec.kept is None else X[spec.kept]
+    ordinary = chosen if spec.ordinary is None else chosen[:, spec.ordinary]
+    design, _ = ColumnDesign.from_matrix(ordinary, spec.codes, spec.n_steps)
+    partition = _store(fit).add(number, design)
+    if spec.shift is not None and spec.constant is not None:
+        partition.take_off(spec.shift)
+        partition.blank(spec.constant)
+    if wanted is None:
+        return _address(), None
+    low, high = _ranges(X) if X.shape[0] else (None, None)
+    columns: Any = chosen[:, wanted.columns]
+    return _address(), Summary(
+        low,
+        high,
+        np.diff(design.segments, axis=1),
+        ordinary[wanted.rows],
+        np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns),
+    )
+
+
+def serve(fit: str, jobs: list[tuple[int, str, tuple[Any, ...]]]) -> tuple[str, list[Any]]:
+    """Do jobs on some partitions, one after the other; returns this worker's address too."""
+    store = _STORES.get(fit)
+    answers: list[Any] = []
+    for number, what, arguments in jobs:
+        partition = None if store is None else store.partitions.get(number)
+        if partition is None or store is None:
+            answers.append(LOST)
+            continue
+        place = (store.folder / f"{number}-scores",) if what == "score" else ()
+        try:
+            answers.append(getattr(partition, what)(*arguments, *place))
+        except Lost:
+            answers.append(LOST)
+    return _address(), answers
+
+
+def forget(fit: str) -> None:
+    """Free what a fit holds on this worker."""
+    store = _STORES.pop(fit, None)
+    if store is not None:
+        for partition in store.partitions.values():
+            partition.columns.drop()
+        with contextlib.suppress(OSError):
+            for path in store.folder.glob("*-scores"):
+                path.unlink()
+            store.folder.rmdir()
+
+
+def shape_of(block: Any) -> tuple[int, int]:
+    """Rows and columns of a block."""
+    shape = np.shape(block) if not hasattr(block, "shape") else block.shape
+    return int(shape[0]), int(shape[1]) if len(shape) > 1 else -1
+
+
+def _store(fit: str) -> Store:
+    if fit not in _STORES:
+        worker = _worker()
+        limit = getattr(worker.memory_manager, "memory_limit", None)
+        folder = Path(worker.local_directory) / f"driftglm-{fit}"
+        _STORES[fit] = Store(folder, SHARE * limit if limit else np.inf)
+    return _STORES[fit]
+
+
+def _worker() -> Any:
+    from distributed import get_worker
+
+    return get_worker()
+
+
+def _address() -> str:
+    return str(_worker().address)
+
+
+def _ranges(X: Any) -> tuple[FloatArray, FloatArray]:
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sp.issparse(X):
+        return low.toarray().ravel(), high.toarray().ravel()
+    return low, high

@@ -1,0 +1,141 @@
+"""Text models fitted on Dask workers: who is to do it, and counts that are there already."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.distributed.client import Future, client_for, engine_errors
+from driftglm.distributed.text import TextEngine
+from driftglm.distributed.text_counts import Block, RemoteCounts, step_sums
+from driftglm.estimators.text_data import (
+    Background,
+    Contexts,
+    Words,
+    collapse,
+    column_names,
+    find_contexts,
+    log_shares,
+    lowest_count,
+    read_counts,
+    read_table,
+    refuse_negative,
+)
+from driftglm.exceptions import DataError
+from driftglm.solvers.text_problem import WordCounts
+
+N_AXES = 2
+
+
+def on_workers(table: Any) -> bool:
+    """Whether it is a collection of Dask, or a list of them."""
+    parts = table if isinstance(table, list | tuple) and len(table) else [table]
+    return all(hasattr(part, "__dask_graph__") for part in parts)
+
+
+@contextmanager
+def word_engine(counts: Any, n_workers: int | None, *, verbose: bool) -> Iterator[Any]:
+    """Who visits the words: workers if counts are there or workers are asked for, else None."""
+    if n_workers is None and not on_workers(counts):
+        yield None
+        return
+    with client_for(n_workers) as client, engine_errors():
+        if verbose:
+            sys.stderr.write(f"driftglm: workers' dashboard at {client.dashboard_link}\n")
+        engine = TextEngine(client)
+        try:
+            yield engine
+        finally:
+            engine.close()
+
+
+def gathered(table: Any) -> Any:
+    """Effects and time, which are the client's; they may come from Dask."""
+    return table.compute() if hasattr(table, "__dask_graph__") else table
+
+
+def locate(counts: Any, engine: TextEngine | None, extrapolate: str) -> Any:
+    """Counts as they are, or by block on the workers."""
+    if engine is None or not on_workers(counts):
+        return counts
+    if extrapolate == "validate":
+        raise DataError(
+            "extrapolate='validate' fits to parts of the documents, which counts on workers do not "
+            "allow; choose 'forecast' or 'hold', or pass counts that are not Dask's."
+        )
+    if isinstance(counts, list | tuple):
+        grid = [list(counts)]
+    elif len(getattr(counts, "chunks", ())) == N_AXES:
+        grid = [list(row) for row in counts.to_delayed()]
+    else:
+        raise DataError(
+            f"counts is a {type(counts).__name__} of Dask; pass a dask array (documents, words) or "
+            "a list of delayed tables, each of some words of all documents."
+        )
+    table = RemoteCounts(engine, grid, _read_block)
+    for first, row in zip(table.starts, table.facts, strict=False):
+        lowest, document = min(block.lowest for block in row)
+        refuse_negative(lowest, int(first) + document)
+    return table
+
+
+def _read_block(block: Any) -> Block:
+    table = read_table(block)
+    return Block.of(table, lowest_count(table), column_names(block))
+
+
+def check_counts(counts: Any, words: Words) -> Any:
+    """Counts whose columns are the words."""
+    if not isinstance(counts, RemoteCounts):
+        return read_counts(counts, words)
+    if counts.shape[1] != len(words) or counts.columns not in (None, list(words)):
+        raise DataError(
+            f"counts has {counts.shape[1]} columns on the workers and the vocabulary "
+            f"{len(words)} words; pass one column per word, in the order of the vocabulary."
+        )
+    return counts
+
+
+def add_up(counts: Any, effects: Any, codes: IntArray) -> Contexts:
+    """Documents with the same step and effects, wherever their counts are."""
+    if not isinstance(counts, RemoteCounts):
+        return collapse(counts, effects, codes)
+    tokens = counts.totals
+    chosen, member = find_contexts(effects, codes, tokens > 0)
+    found = counts.by_context(member, chosen.size)
+    counts.engine.counts = found
+    totals = np.zeros(chosen.size)
+    np.add.at(totals, member[member >= 0], tokens[member >= 0])
+    return RemoteContexts(
+        counts, effects[chosen], codes[chosen], member, counts.engine, found, totals
+    )
+
+
+@dataclass(frozen=True)
+class RemoteContexts(Contexts):
+    """Contexts whose counts are on workers: `words` by bundle."""
+
+    engine: TextEngine
+    words: list[Future]
+    tokens: FloatArray
+
+    @property
+    def totals(self) -> FloatArray:
+        """Tokens of every context."""
+        return self.tokens
+
+    def by_word(self) -> WordCounts:
+        """None are here."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return np.zeros(self.n_words + 1, dtype=np.int64), nothing, np.zeros(0)
+
+    def log_background(self, n_timesteps: int, kind: Background, smoothing: float) -> FloatArray:
+        """(T, V) log of smoothed word shares."""
+        sums = step_sums(self.engine, self.words, self.codes, n_timesteps)
+        return log_shares(sums if kind == "step" else sums.sum(axis=0), n_timesteps, smoothing)

@@ -1,0 +1,262 @@
+"""Text models on worker processes: the digits of a local fit, whatever happens to the workers."""
+
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csc_matrix, csr_array
+
+from driftglm import DriftTextModel
+from driftglm.distributed.client import Tasks
+from driftglm.distributed.text import PosteriorsThere, TextEngine, bundles
+from driftglm.distributed.text_counts import Facts
+from driftglm.exceptions import ConvergenceWarning, DataError, EngineError
+from driftglm.priors import Exact
+from driftglm.simulate import simulate_text
+from driftglm.solvers.text_engine import PosteriorReport
+from driftglm.solvers.text_threads import chunks
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+pytestmark = pytest.mark.usefixtures("client")
+
+TEXT = simulate_text(n_words=90, n_effects=3, n_timesteps=4, random_state=0)
+COUNTS = csr_array(TEXT.counts)
+WAYS = {
+    "learned": {},
+    "learned by path": {"tie": "path", "background": "all"},
+    "exact": {"prior": Exact(rate="estimate"), "tie": "path"},
+    "exact by effect": {"prior": "exact"},
+    "variational": {"prior": "variational", "tie": "path"},
+    "fixed": {"prior": "fixed"},
+}
+
+
+def side_by_side(counts=COUNTS, cuts=(0, 1, 41, 42, 90)):
+    """Delayed columns, of widths that have nothing to do with chunks."""
+    return [dask.delayed(counts[:, a:b]) for a, b in pairwise(cuts)]
+
+
+def in_blocks(rows=50, columns=35):
+    """A dask array of sparse blocks, cut both ways."""
+    return da.from_array(COUNTS.toarray(), chunks=(rows, columns)).map_blocks(csc_matrix)
+
+
+def fitted(counts=COUNTS, n_workers=None, **params):
+    model = DriftTextModel(max_iter=12, **params)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(counts, TEXT.effects, time=TEXT.time, n_workers=n_workers)
+
+
+def assert_same(found, expected):
+    """To the last digit: one code makes the same sums in the same order."""
+    for name in ("coef_path_", "background_", "inclusion_probability_", "objective_history_"):
+        assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    ahead = [model.log_prob(TEXT.effects_next) for model in (found, expected)]
+    assert_array_equal(*ahead)
+    assert (found.n_iter_, found.stop_reason_) == (expected.n_iter_, expected.stop_reason_)
+
+
+@pytest.mark.parametrize("n_bundles", [1, 3, 17, 64, 1000])
+@pytest.mark.parametrize("n_words", [1, 63, 64, 65, 1000])
+def test_bundles_are_the_chunks_of_a_local_fit_in_their_order(n_words, n_bundles):
+    found = bundles(n_words, n_bundles)
+    assert len(found) <= n_bundles
+    flat = [(b.first + start, b.first + end) for b in found for start, end in b.chunks]
+    assert flat == chunks(n_words)
+    assert all(b.last == b.first + b.chunks[-1][1] for b in found)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_words_of_a_local_table_on_workers_give_the_local_fit(way):
+    assert_same(fitted(n_workers=2, **WAYS[way]), fitted(**WAYS[way]))
+
+
+@pytest.mark.parametrize(
+    ("way", "place"),
+    [("learned", "side by side"), ("exact", "side by side"), ("learned by path", "in blocks")],
+)
+def test_counts_that_are_on_workers_give_the_local_fit(way, place):
+    counts = side_by_side() if place == "side by side" else in_blocks()
+    assert_same(fitted(counts, **WAYS[way]), fitted(**WAYS[way]))
+
+
+@pytest.mark.parametrize(("way", "n_bundles"), [("fixed", 1), ("learned", 5), ("fixed", 64)])
+def test_the_number_of_bundles_changes_no_digit(monkeypatch, way, n_bundles):
+    made = TextEngine.__init__
+
+    def cut(self, given):
+        made(self, given)
+        self.n_bundles = n_bundles
+
+    monkeypatch.setattr(TextEngine, "__init__", cut)
+    assert_same(fitted(n_workers=2, **WAYS[way]), fitted(**WAYS[way]))
+
+
+def test_validation_refits_on_workers_too():
+    found, expected = (fitted(n_workers=n, extrapolate="validate") for n in (2, None))
+    assert found.extrapolate_ == expected.extrapolate_
+    assert_same(found, expected)
+
+
+def test_a_client_that_nobody_asked_for_does_nothing(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a task was sent")
+
+    monkeypatch.setattr(Tasks, "submit", refuse)
+    fitted(prior="fixed")
+
+
+def test_effects_and_time_may_be_dasks():
+    effects, steps = (da.from_array(np.asarray(part)) for part in (TEXT.effects, TEXT.time))
+    model = DriftTextModel(prior="fixed").fit(side_by_side(), effects, time=steps)
+    assert_same(model, fitted(prior="fixed"))
+
+
+def test_delayed_frames_name_the_words():
+    pandas = pytest.importorskip("pandas")
+    names = [f"word{j}" for j in range(90)]
+    frame = pandas.DataFrame(COUNTS.toarray(), columns=names)
+    parts = [dask.delayed(frame.iloc[:, :40]), dask.delayed(frame.iloc[:, 40:])]
+    assert list(fitted(parts, prior="fixed").vocabulary_) == names
+    with pytest.raises(DataError, match="in the order of the vocabulary"):
+        fitted(parts, prior="fixed", vocabulary=names[::-1])
+
+
+# -------------------------------------------------------------------- what moves
+
+
+def test_the_client_never_sees_the_counts(monkeypatch):
+    here = os.getpid()
+
+    def load(first, last):
+        assert os.getpid() != here, "the client loaded counts"
+        return COUNTS[:, first:last]
+
+    seen = []
+    gather = Tasks.gather
+
+    def watched(self, futures):
+        found = gather(self, futures)
+        seen.extend(found)
+        return found
+
+    monkeypatch.setattr(Tasks, "gather", watched)
+    fitted([dask.delayed(load, pure=False)(30 * k, 30 * k + 30) for k in range(3)])
+    kinds = {Facts: 0, PosteriorReport: 0, np.ndarray: 0, tuple: 0}
+    for part in seen:
+        kinds[type(part)] += 1
+    assert min(kinds.values()) > 0
+    assert {part.shape[0] for part in seen if type(part) is np.ndarray} == {4}  # sums by step
+    assert {len(part) for part in seen if type(part) is tuple} == {6}  # paths, at the end
+
+
+def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
+    """docs/distributed.md: 8 (C N + C F K) bytes come up, 8 (N + G K + laws) go down."""
+    up, down = [], []
+    visit, send = PosteriorsThere.visit, TextEngine.send
+
+    def counted(self, law):
+        report = visit(self, law)
+        up.append(len(pickle.dumps(report)))
+        return report
+
+    monkeypatch.setattr(PosteriorsThere, "visit", counted)
+
+    def weighed(self, message, log_rate):
+        down.append(len(pickle.dumps(message)))
+        return send(self, message, log_rate)
+
+    monkeypatch.setattr(TextEngine, "send", weighed)
+    model = fitted(n_workers=2)
+    n_chunks, n_contexts, n_paths = len(chunks(90)), model.n_contexts_, 4
+    n_laws = model._fit.posterior.components.count
+    formula = 8 * n_chunks * (n_contexts + n_paths * n_laws)
+    assert up[-1] == pytest.approx(formula, rel=0.2)
+    assert down[-1] < 8 * (n_contexts + n_laws * (n_paths + 4 * 4 + 8)) * 1.2 + 1000
+
+
+# ------------------------------------------------------------------- what breaks
+
+
+def killing(monkeypatch, kill, moments):
+    """Kill a worker when results are waited for the n-th time, while tasks are under way."""
+    calls = [0]
+    gather = Tasks.gather
+
+    def disturbed(self, futures):
+        calls[0] += 1
+        if calls[0] in moments:
+            kill(moments.index(calls[0]))
+        return gather(self, futures)
+
+    monkeypatch.setattr(Tasks, "gather", disturbed)
+    return calls
+
+
+@pytest.mark.parametrize(("way", "moments"), [("learned", [4, 8]), ("fixed", [4])])
+def test_workers_killed_during_a_fit_change_nothing(kill_worker, monkeypatch, way, moments):
+    expected = fitted(**WAYS[way])
+    calls = killing(monkeypatch, kill_worker, moments)
+    found = fitted(side_by_side(), **WAYS[way])
+    assert calls[0] > moments[-1]
+    assert_same(found, expected)
+
+
+def test_a_lost_scheduler_is_one_sentence(tmp_path, monkeypatch):
+    place = tmp_path / "scheduler.json"
+    scheduler = start("scheduler", place, "--port", "0", "--no-dashboard", "--no-show")
+    worker = start("worker", place, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+    try:
+        with distributed.Client(scheduler_file=str(place), timeout=30) as own:
+            own.wait_for_workers(1, timeout=60)
+            killing(monkeypatch, lambda _: scheduler.kill(), [1])
+            with pytest.raises(EngineError, match=r"^the Dask scheduler was lost; [^.\n]*\.$"):
+                fitted(n_workers=1)
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait(timeout=30)
+
+
+def start(what, place, *options):
+    command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--scheduler-file", str(place)]
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen([*command, *options], stdout=nowhere, stderr=nowhere)  # noqa: S603
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def test_bad_counts_on_workers_are_refused_as_they_are_here():
+    wrong = COUNTS.toarray()
+    wrong[60, 80] = -2.0
+    table = da.from_array(wrong, chunks=(50, 35))
+    with pytest.raises(DataError) as here:
+        fitted(wrong)
+    with pytest.raises(DataError) as there:
+        fitted(table)
+    assert str(there.value) == str(here.value)
+    wrong[60, 80] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        fitted(da.from_array(wrong, chunks=(50, 35)))
+
+
+def test_blocks_that_do_not_fit_together_are_refused():
+    with pytest.raises(DataError, match="block 1 of counts has 10 documents"):
+        fitted([dask.delayed(COUNTS[:, :40]), dask.delayed(COUNTS[:10, 40:])])
+    with pytest.raises(DataError, match="91 words; pass one column per word"):
+        fitted(side_by_side(), vocabulary=[f"w{j}" for j in range(91)])
+    with pytest.raises(DataError, match="a dask array"):
+        fitted(da.from_array(np.ones(5)))
+    with pytest.raises(DataError, match="'forecast' or 'hold'"):
+        fitted(side_by_side(), extrapolate="validate")
