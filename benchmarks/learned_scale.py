@@ -1,13 +1,12 @@
-"""The learned prior at the paper's scale: against lassos, and how it grows.
+"""The learned prior at the paper's scale, with and without its background, against lassos.
 
-    python benchmarks/learned_scale.py [--growth-only]
+    python benchmarks/learned_scale.py
 
 One run, two cores. scikit-learn's Lasso and skglm's see the pooled CSC data without an intercept;
 the learned fit is whole: input checks, sorting, fitting, forecasting. Peak memory is that of a fit
 in a process of its own.
 """
 
-import argparse
 import multiprocessing
 import resource
 import time as clock
@@ -17,9 +16,10 @@ import numpy as np
 import psutil
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
-from worlds import paper_scale, word_panel
+from worlds import paper_scale
 
 from driftglm import DriftRegressor
+from driftglm.priors import Learned
 
 
 def timed(action):
@@ -40,6 +40,10 @@ def compare(train, test):
     ours = np.mean((y_next - model.predict(X_next)) ** 2)
     n_in = int((model.inclusion_probability_ > 0.5).sum())
     print(f"| learned ({model.n_iter_} passes) | {seconds:.1f} | {ours:.4f} | {n_in} |")
+    plain = DriftRegressor(prior=Learned(n_directions=0))
+    plain_seconds, _ = timed(lambda: plain.fit(X, y, time=time))
+    error = np.mean((y_next - plain.predict(X_next)) ** 2)
+    print(f"| learned, no background | {plain_seconds:.1f} | {error:.4f} | |")
     held = np.mean((y_next - X_next @ model.coef_path_[-1] - model.intercept_path_[-1]) ** 2)
     print(f"| learned, hold | | {held:.4f} | |")
     lasso_seconds, best = {}, np.inf
@@ -81,39 +85,8 @@ def memory(queue):
     queue.put((X.nnz * 12, before, peak))
 
 
-def seconds_a_pass(X, y, time):
-    """Time of fifteen passes more (three rounds) over fifteen."""
-
-    def fit(n_passes):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it is stopped on purpose
-            DriftRegressor(max_iter=n_passes, tol=0.0).fit(X, y, time=time)
-
-    few, many = (timed(lambda n=n: fit(n))[0] for n in (5, 20))
-    return (many - few) / 15
-
-
-def growth():
-    """Seconds per pass when rows, features or steps double."""
-    print("\n| rows | features | steps | seconds a pass | ratio |\n|---|---|---|---|---|")
-    base = None
-    for rows, features, steps in (
-        (8000, 3000, 8), (16000, 3000, 8), (8000, 6000, 8), (8000, 3000, 16)
-    ):  # fmt: skip
-        X, y, time, _ = word_panel(0, rows, features, steps)
-        best = min(seconds_a_pass(X, y, time) for _ in range(5))
-        base = base or best
-        print(f"| {rows} | {features} | {steps} | {best:.4f} | {best / base:.2f} |")
-
-
 def main():
-    """Run all parts."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--growth-only", action="store_true")
-    arguments = parser.parse_args()
-    if arguments.growth_only:
-        growth()
-        return
+    """Memory first, then time and error."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
@@ -125,9 +98,7 @@ def main():
         f"CSC matrix {csc / 1e6:.0f} MB, RSS before {before / 1e6:.0f} MB, peak {peak / 1e6:.0f} "
         f"MB: {(peak - before) / csc:.2f} matrices above"
     )
-    train, test = paper_scale()
-    compare(train, test)
-    growth()
+    compare(*paper_scale())
 
 
 if __name__ == "__main__":
