@@ -35,7 +35,8 @@ class _Lasso(PooledBaseline):
         return float(np.abs(problem.pull(empty)).max(initial=0.0))
 
     def _strengths(self, problem: Problem) -> FloatArray:
-        return lasso_strengths(self._largest(problem))
+        n_rows, n_columns = problem.X.shape
+        return lasso_strengths(self._largest(problem), wide=n_columns > n_rows)
 
     def _approach(self, problem: Problem, strength: float) -> FloatArray:
         # A weak penalty is reached faster through stronger ones than from nothing at once.

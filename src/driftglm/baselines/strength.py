@@ -24,6 +24,7 @@ LASSO_GRID = np.concatenate([[2.0], np.geomspace(1.0, 1e-5, 36)])
 
 The first is as empty a model as the second, so that an empty choice is no end of the grid.
 """
+LEAST_WIDE = 2e-3
 RIDGE_GRID = np.geomspace(1e4, 1e-6, 36)
 """Strengths relative to the mean squared length of a (centred, weighted) row."""
 
@@ -55,9 +56,14 @@ def fixed_scale(strength: float, noise_variance: float = 1.0) -> float:
     return noise_variance / strength
 
 
-def lasso_strengths(largest: float) -> FloatArray:
-    """From the strength that leaves no coefficient to almost no penalty."""
-    return np.asarray(LASSO_GRID * max(largest, 1e-12))
+def lasso_strengths(largest: float, *, wide: bool = False) -> FloatArray:
+    """From the strength that leaves no coefficient to almost no penalty.
+
+    Where there are more columns than rows (`wide`) a weak penalty fits every row; those are as slow
+    as they are useless, and the grid ends before them.
+    """
+    grid = LASSO_GRID[LASSO_GRID > LEAST_WIDE] if wide else LASSO_GRID
+    return np.asarray(grid * max(largest, 1e-12))
 
 
 def ridge_strengths(row_length: float) -> FloatArray:

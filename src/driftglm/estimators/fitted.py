@@ -349,11 +349,11 @@ def _last_step(h: FloatArray, b: FloatArray, tables: Tables, phi: FloatArray) ->
     """Mean and variance of the last step of every path (n_paths, 2)."""
     n_paths, n_steps = h.shape
     evidence, parts = np.empty(phi.shape[1]), np.empty((3, phi.shape[1]))
-    out, work = np.empty((2, n_steps)), np.empty((4, n_steps))
+    out = np.empty((2, n_steps))
     last = np.empty((n_paths, 2))
     for i in range(n_paths):
         log_evidences_inplace(h[i], b[i], tables, evidence, parts)
-        average_inplace(h[i], b[i], tables, phi[i], parts, out, work)
+        average_inplace(h[i], b[i], tables, phi[i], parts, out)
         last[i, 0], last[i, 1] = out[0, n_steps - 1], out[1, n_steps - 1]
     return last
 

@@ -19,7 +19,7 @@ from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.base import Boundary
 from driftglm.priors.chain import alpha_of_rho
-from driftglm.priors.gaussian_path import filter_evidence, smooth_inplace, static_part
+from driftglm.priors.gaussian_path import HUGE, static_part
 
 NEGLIGIBLE = 1e-10
 ZERO_CHAIN, STATIC_CHAIN = -2, -1
@@ -75,7 +75,7 @@ class Components:
         return Components(self.static, self.dynamic, self.rho, self.boundary, n_timesteps)
 
     def tables(self) -> Tables:
-        """Arrays for the kernels: chain of every component, static, carry, shock, D^-1 1."""
+        """Arrays for the kernels: chain of every component, static; (T, C) carry, shock, D^-1 1."""
         laws = np.column_stack([self.dynamic, self.rho])
         unique, chain = np.unique(laws, axis=0, return_inverse=True)
         moving = unique[:, 0] > 0
@@ -93,7 +93,8 @@ class Components:
         slack = np.where(np.arange(self.n_timesteps) == 0, 1.0, 1.0 - carry) / shock
         ones = slack.copy()
         ones[:, :-1] -= carry[:, 1:] * slack[:, 1:]
-        return chains, self.static, carry, shock, ones
+        across = (np.ascontiguousarray(each.T) for each in (carry, shock, ones))
+        return chains, self.static, *across
 
 
 def chain_transitions(
@@ -116,26 +117,61 @@ def chain_transitions(
 
 
 @kernel
+def _filter_chains(
+    h: FloatArray, b: FloatArray, carry: FloatArray, shock: FloatArray
+) -> FloatArray:
+    """(4, C) b'V b, log|I + D H|, c = h'w and w'b of every chain, by a forward pass alone.
+
+    Chains side by side, so that the processor takes several at once (see
+    `gaussian_path.filter_evidence` for one).
+    """
+    n_steps, n_chains = carry.shape
+    out, state = np.zeros((4, n_chains)), np.zeros((3, n_chains))
+    product = np.ones(n_chains)
+    for t in range(n_steps):
+        ht, bt = h[t], b[t]
+        for c in range(n_chains):
+            predicted = carry[t, c] * carry[t, c] * state[0, c] + shock[t, c]
+            m, u = carry[t, c] * state[1, c], carry[t, c] * state[2, c]
+            excess = 1.0 + predicted * ht
+            gain = 1.0 / excess
+            product[c] *= excess
+            out[0, c] += (predicted * bt * bt + 2.0 * bt * m - ht * m * m) * gain
+            out[2, c] += ht * (1.0 - u) * (1.0 - u) * gain
+            out[3, c] += (bt - ht * m) * (1.0 - u) * gain
+            state[0, c] = predicted * gain
+            state[1, c] = (m + predicted * bt) * gain
+            state[2, c] = (u + predicted * ht) * gain
+        for c in range(n_chains):
+            if product[c] > HUGE:
+                out[1, c] += np.log(product[c])
+                product[c] = 1.0
+    for c in range(n_chains):
+        out[1, c] += np.log(product[c])
+    return out
+
+
+@kernel
 def log_evidences_inplace(
     h: FloatArray, b: FloatArray, tables: Tables, evidence: FloatArray, parts: FloatArray
 ) -> None:
     """Log evidence of every component; `parts` (3, K) keeps logdet, v and w'b."""
     chains, static, carry, shock, _ = tables
-    last = -3
-    quadratic = logdet = c = wb = 0.0
+    filtered = _filter_chains(h, b, carry, shock)
+    all_h, all_b = h.sum(), b.sum()
     for k in range(chains.shape[0]):
-        if chains[k] == ZERO_CHAIN:
+        c = chains[k]
+        if c == ZERO_CHAIN:
             evidence[k] = 0.0
             parts[:, k] = 0.0
             continue
-        if chains[k] != last:
-            last = chains[k]
-            if last == STATIC_CHAIN:
-                quadratic, logdet, c, wb = 0.0, 0.0, h.sum(), b.sum()
-            else:
-                quadratic, logdet, c, wb = filter_evidence(h, b, carry[last], shock[last])
-        v, logdet_static = static_part(static[k], c)
-        parts[0, k] = logdet + logdet_static
+        if c == STATIC_CHAIN:
+            v, parts[0, k] = static_part(static[k], all_h)
+            quadratic, wb = 0.0, all_b
+        else:
+            v, logdet = static_part(static[k], filtered[2, c])
+            parts[0, k] = filtered[1, c] + logdet
+            quadratic, wb = filtered[0, c], filtered[3, c]
         parts[1, k] = v
         parts[2, k] = wb
         evidence[k] = 0.5 * (quadratic + v * wb * wb - parts[0, k])
@@ -158,6 +194,69 @@ def weights_inplace(evidence: FloatArray, log_pi: FloatArray, phi: FloatArray) -
 
 
 @kernel
+def _smooth_chains(
+    h: FloatArray, b: FloatArray, tables: Tables, used: IntArray, out: FloatArray
+) -> None:
+    """Posterior mean, variance, w and predicted variance of some chains into `out` (4, T, U).
+
+    See `gaussian_path.smooth_inplace` for one.
+    """
+    _, _, carry, shock, ones = tables
+    mean, variance, w, predicted = out[0], out[1], out[2], out[3]
+    n_steps, n_used = h.shape[0], used.shape[0]
+    for t in range(n_steps):
+        ht, bt = h[t], b[t]
+        for j in range(n_used):
+            c = used[j]
+            before, m, u = shock[t, c], 0.0, 0.0
+            if t > 0:
+                before += carry[t, c] * carry[t, c] * variance[t - 1, j]
+                m, u = carry[t, c] * mean[t - 1, j], carry[t, c] * w[t - 1, j]
+            gain = 1.0 / (1.0 + before * ht)
+            predicted[t, j] = before
+            variance[t, j] = before * gain
+            mean[t, j] = (m + before * bt) * gain
+            w[t, j] = (u + before * ones[t, c]) * gain
+    for t in range(n_steps - 2, -1, -1):
+        for j in range(n_used):
+            step = carry[t + 1, used[j]]
+            back = step * variance[t, j] / predicted[t + 1, j]
+            w[t, j] += back * (w[t + 1, j] - step * w[t, j])
+            mean[t, j] += back * (mean[t + 1, j] - step * mean[t, j])
+            variance[t, j] += back * back * (variance[t + 1, j] - predicted[t + 1, j])
+
+
+@kernel
+def _by_chain(
+    chains: IntArray, phi: FloatArray, parts: FloatArray, sums: FloatArray, used: IntArray
+) -> tuple[int, float]:
+    """Sums over the components of a chain, into `sums` (4, C + 1); the last are the static ones.
+
+    Components that share a chain differ in the static variance v alone, which multiplies one path:
+    sums of phi, phi v, phi v w'b and phi (v w'b)^2 are all that is needed. Also lists the chains
+    used, and returns their number and sum phi (log phi + logdet / 2).
+    """
+    divergence, n_used = 0.0, 0
+    last = sums.shape[1] - 1
+    for k in range(chains.shape[0]):
+        if phi[k] == 0.0:
+            continue
+        divergence += phi[k] * (np.log(phi[k]) + 0.5 * parts[0, k])
+        if chains[k] == ZERO_CHAIN:
+            continue
+        c = last if chains[k] == STATIC_CHAIN else chains[k]
+        if c < last and sums[0, c] == 0.0:
+            used[n_used] = c
+            n_used += 1
+        move = parts[1, k] * parts[2, k]
+        sums[0, c] += phi[k]
+        sums[1, c] += phi[k] * parts[1, k]
+        sums[2, c] += phi[k] * move
+        sums[3, c] += phi[k] * move * move
+    return n_used, divergence
+
+
+@kernel
 def average_inplace(
     h: FloatArray,
     b: FloatArray,
@@ -165,38 +264,29 @@ def average_inplace(
     phi: FloatArray,
     parts: FloatArray,
     out: FloatArray,
-    work: FloatArray,
 ) -> float:
     """Mean and variance of the mixture into `out` (2, T); returns sum phi (log phi + KL).
 
-    `work` is (4, T). KL is the divergence of a component's posterior from its law.
+    KL is the divergence of a component's posterior from its law.
     """
-    chains, _, carry, shock, ones = tables
-    n = h.shape[0]
-    out[:] = 0.0
-    divergence = 0.0
-    last = -3
-    for k in range(chains.shape[0]):
-        if phi[k] == 0.0:
-            continue
-        divergence += phi[k] * np.log(phi[k])
-        if chains[k] == ZERO_CHAIN:
-            continue
-        if chains[k] != last:
-            last = chains[k]
-            if last == STATIC_CHAIN:
-                work[0], work[1], work[2] = 0.0, 0.0, 1.0
-            else:
-                smooth_inplace(h, b, (carry[last], shock[last], ones[last]), work)
-        v, wb = parts[1, k], parts[2, k]
-        kl = parts[0, k]
-        for t in range(n):
-            mean = work[0, t] + v * wb * work[2, t]
-            square = work[1, t] + v * work[2, t] ** 2 + mean * mean
-            kl += b[t] * mean - h[t] * square
-            out[0, t] += phi[k] * mean
-            out[1, t] += phi[k] * square
-        divergence += 0.5 * phi[k] * kl
-    for t in range(n):
-        out[1, t] = max(out[1, t] - out[0, t] ** 2, 0.0)
+    n_steps, n_chains = tables[2].shape
+    sums, used = np.zeros((4, n_chains + 1)), np.empty(n_chains, dtype=np.int64)
+    n_used, divergence = _by_chain(tables[0], phi, parts, sums, used)
+    used = used[:n_used]
+    paths = np.empty((4, n_steps, n_used))
+    _smooth_chains(h, b, tables, used, paths)
+    _, spread, pull, square = sums[:, n_chains]
+    for t in range(n_steps):
+        # Of a static law the chain is zero and w is one.
+        first, second = pull, spread + square
+        for j in range(n_used):
+            weight, spread_j, pull_j, square_j = sums[:, used[j]]
+            mean, along = paths[0, t, j], paths[2, t, j]
+            first += weight * mean + pull_j * along
+            second += weight * (paths[1, t, j] + mean * mean) + along * (
+                2.0 * pull_j * mean + (spread_j + square_j) * along
+            )
+        divergence += 0.5 * (b[t] * first - h[t] * second)
+        out[0, t] = first
+        out[1, t] = max(second - first * first, 0.0)
     return divergence

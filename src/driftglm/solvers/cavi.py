@@ -92,7 +92,7 @@ def _visit_inplace(
     beta, variance, phi, all_evidence, divergence, curvature, pull = posterior
     n_steps, n_components = beta.shape[1], phi.shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
-    change, out, work = np.empty(n_steps), np.empty((2, n_steps)), np.empty((4, n_steps))
+    change, out = np.empty(n_steps), np.empty((2, n_steps))
     parts = np.empty((3, n_components))
     new_phi = np.empty(n_components)
     for i in order:
@@ -106,7 +106,7 @@ def _visit_inplace(
         evidence = all_evidence[i]
         log_evidences_inplace(h, b, tables, evidence, parts)
         weights_inplace(evidence, log_pi[groups[i]], new_phi)
-        new_divergence = average_inplace(h, b, tables, new_phi, parts, out, work)
+        new_divergence = average_inplace(h, b, tables, new_phi, parts, out)
         moved = shifted = 0.0
         for t in range(n_steps):
             change[t] = out[0, t] / unit[i] - beta[i, t]

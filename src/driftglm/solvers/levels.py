@@ -106,7 +106,7 @@ def _averaged(
     log_evidences_inplace(h, b, tables, evidence, parts)
     weights_inplace(evidence, log_pi, phi)
     out = np.empty((2, h.size))
-    divergence = average_inplace(h, b, tables, phi, parts, out, np.empty((4, h.size)))
+    divergence = average_inplace(h, b, tables, phi, parts, out)
     return out, phi, divergence - float(phi @ log_pi)
 
 

@@ -44,8 +44,8 @@ Paths = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatA
 """mean, variance, h, b (V, F, T), phi (V, F, K) and divergence (V, F)."""
 Path = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 """The same of one path: (T,) four times, (K,) and (1,)."""
-Work = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
-"""slope (3, T), new h and b (2, T), moves (2, T), (2 + 3, K), mean and variance (2, T), (4, T)."""
+Work = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+"""slope (3, T), new h and b (2, T), moves (2, T), (2 + 3, K), mean and variance (2, T)."""
 
 
 @kernel
@@ -67,17 +67,17 @@ def _damp_inplace(natural: FloatArray, slope: FloatArray, path: Path, damping: f
 @kernel
 def _posterior_inplace(tables: Tables, log_pi: FloatArray, work: Work) -> float:
     """Posterior at the new h and b: phi into work[3][0], moments into work[4]."""
-    _, natural, _, parts, moments, scratch = work
+    _, natural, _, parts, moments = work
     log_evidences_inplace(natural[0], natural[1], tables, parts[1], parts[2:])
     weights_inplace(parts[1], log_pi, parts[0])
-    return average_inplace(natural[0], natural[1], tables, parts[0], parts[2:], moments, scratch)
+    return average_inplace(natural[0], natural[1], tables, parts[0], parts[2:], moments)
 
 
 @kernel
 def _longest_move(path: Path, work: Work) -> tuple[float, float]:
     """Change of mean and variance into work[2]; largest change and squared deviations moved."""
     longest = moved = 0.0
-    _, natural, move, _, moments, _ = work
+    _, natural, move, _, moments = work
     for t in range(move.shape[1]):
         move[0, t] = moments[0, t] - path[0][t]
         move[1, t] = moments[1, t] - path[1][t]
@@ -111,7 +111,7 @@ def _visit_inplace(
 ) -> None:
     """Raise the word's bound along one path."""
     tables, log_pi, reach = law
-    slope, natural, move, parts, moments, _ = work
+    slope, natural, move, parts, moments = work
     slope_inplace(effects, i, rates, observed, slope)
     damping = 1.0
     for _ in range(N_TRIES):
@@ -174,7 +174,6 @@ def visit_words_inplace(
         np.empty((2, n_steps)),
         np.empty((5, n_components)),
         np.empty((2, n_steps)),
-        np.empty((4, n_steps)),
     )
     for w in range(words[0], words[1]):
         counts_inplace(counts, w, effects[3], y, by_step)
@@ -210,10 +209,10 @@ def ahead_words_inplace(
     """Moments at the last step of `tables`, which may lie after that of the paths: (2, V, F)."""
     _, _, h, b, phi, _ = paths
     n_steps, n_components = h.shape[2], phi.shape[2]
-    n_all = tables[2].shape[1]
+    n_all = tables[2].shape[0]
     natural = np.zeros((2, n_all))
     evidence, parts = np.empty(n_components), np.empty((3, n_components))
-    moments, scratch = np.empty((2, n_all)), np.empty((4, n_all))
+    moments = np.empty((2, n_all))
     for w in range(words[0], words[1]):
         for i in range(h.shape[1]):
             if not h[w, i].any():
@@ -221,5 +220,5 @@ def ahead_words_inplace(
                 continue
             natural[0, :n_steps], natural[1, :n_steps] = h[w, i], b[w, i]
             log_evidences_inplace(natural[0], natural[1], tables, evidence, parts)
-            average_inplace(natural[0], natural[1], tables, phi[w, i], parts, moments, scratch)
+            average_inplace(natural[0], natural[1], tables, phi[w, i], parts, moments)
             out[0, w, i], out[1, w, i] = moments[0, n_all - 1], moments[1, n_all - 1]
