@@ -69,7 +69,7 @@ class Wanted:
 class Summary:
     """What the client must know of a block: its shape, its ranges, and what it wanted.
 
-    `counts` (n_ordinary, n_steps) are entries, `singles` what `ColumnDesign.single_values` says.
+    `counts` (n_ordinary, n_steps) are entries, `totals` sums of all columns.
     """
 
     low: FloatArray | None
@@ -77,6 +77,7 @@ class Summary:
     counts: IntArray
     rows: Any
     columns: FloatArray
+    totals: FloatArray
 
 
 @dataclass(frozen=True)
@@ -319,6 +320,7 @@ def load(block: Any, fit: str, number: int, spec: Spec, wanted: Wanted | None) -
         np.diff(design.segments, axis=1),
         ordinary[wanted.rows],
         np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns),
+        np.asarray(chosen.sum(axis=0)).ravel(),
     )
 
 
