@@ -70,12 +70,11 @@ class RowWork:
         return kept if self._quadratic else {**kept, "moments": self._moments}
 
     def resume(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot."""
-        self.restart(snapshot["state"])
-        self.damping = snapshot["damping"]
-        if not self._quadratic:  # sums of changes: to the last digit as without a break
+        """Go on from a snapshot, to the last digit as without a break."""
+        self.state, self.damping = snapshot["state"], snapshot["damping"]
+        self._rows = None
+        if not self._quadratic:
             self._moments = snapshot["moments"]
-            self._set_eta()
 
     @property
     def _every(self) -> IntArray:
