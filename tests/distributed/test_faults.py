@@ -78,7 +78,7 @@ def test_a_fit_survives_the_death_of_two_workers(kill_worker, at, counts):
 @contextlib.contextmanager
 def other_cluster():
     """A scheduler and its worker in a process of their own."""
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603 (our own script)
         [sys.executable, "-c", CLUSTER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -187,8 +187,8 @@ def test_bad_values_are_found_where_they_are():
         DriftRegressor().fit(da.from_array(bad, (60, -1)), y, time=time)
     with pytest.raises(DataError, match="y has 10 values but X has 240 rows"):
         DriftRegressor().fit(da.from_array(X, (60, -1)), y[:10], time=time)
+    parts = [dask.delayed(X[:100]), dask.delayed(X[100:, :7])]
     with pytest.raises(DataError, match="partition 1 has 7 columns but partition 0 has 8"):
-        parts = [dask.delayed(X[:100]), dask.delayed(X[100:, :7])]
         DriftRegressor().fit(parts, y, time=time)
 
 
@@ -229,7 +229,7 @@ def test_importing_the_package_does_not_import_dask():
     import subprocess
 
     code = "import sys, driftglm; sys.exit('dask' in sys.modules or 'distributed' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)  # noqa: S603
 
 
 def test_without_prior_directions_no_rows_are_gathered():
