@@ -86,8 +86,8 @@ def _grid(counts: Any) -> list[list[Any]]:
     if isinstance(parts, import_module("dask.array").Array) and parts.ndim == N_AXES:
         return [list(row) for row in parts.to_delayed()]
     raise DataError(
-        f"counts is a {type(counts).__name__} of Dask; pass a dask array (documents, words) or "
-        "a list of delayed tables, each of some words of all documents."
+        f"counts is of type {type(counts).__name__}; for workers, pass a dask array (documents, "
+        "words) or a list of delayed tables, each of some words of all documents."
     )
 
 
