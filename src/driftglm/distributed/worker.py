@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -364,7 +365,8 @@ def _store(fit: str) -> Store:
         worker = _worker()
         limit = getattr(worker.memory_manager, "memory_limit", None)
         folder = Path(worker.local_directory) / f"driftglm-{fit}"
-        _STORES[fit] = Store(folder, SHARE * limit if limit else np.inf)
+        room = SHARE * limit - _resident() if limit else np.inf
+        _STORES[fit] = Store(folder, room)
     return _STORES[fit]
 
 
@@ -372,6 +374,12 @@ def _worker() -> Any:
     from distributed import get_worker
 
     return get_worker()
+
+
+def _resident() -> int:
+    """Memory of this process."""
+    psutil: Any = import_module("psutil")  # distributed needs it too
+    return int(psutil.Process().memory_info().rss)
 
 
 def _address() -> str:
