@@ -22,8 +22,7 @@ N_AT_ONCE = 2**20
 """Entries read at once where all columns are gone through, 12 MiB of them."""
 SHARE = 0.5
 """Of a worker's memory limit for its process as it is and the columns of all its partitions. The
-rest
-is for loading them and for blocks: Dask pauses a worker at 0.8, which then would never answer."""
+rest is for loading them and for blocks: Dask pauses a worker at 0.8, which then never answers."""
 
 
 class Columns(Protocol):
