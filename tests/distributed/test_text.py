@@ -256,7 +256,8 @@ def test_blocks_that_do_not_fit_together_are_refused():
         fitted([dask.delayed(COUNTS[:, :40]), dask.delayed(COUNTS[:10, 40:])])
     with pytest.raises(DataError, match="91 words; pass one column per word"):
         fitted(side_by_side(), vocabulary=[f"w{j}" for j in range(91)])
-    with pytest.raises(DataError, match="a dask array"):
-        fitted(da.from_array(np.ones(5)))
+    for wrong in (da.from_array(np.ones(5)), [dask.delayed(COUNTS[:, :40]), COUNTS[:, 40:]]):
+        with pytest.raises(DataError, match="a dask array"):
+            fitted(wrong)
     with pytest.raises(DataError, match="'forecast' or 'hold'"):
         fitted(side_by_side(), extrapolate="validate")

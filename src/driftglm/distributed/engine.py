@@ -7,6 +7,7 @@ answered first. What a lost worker had is loaded again, from the blocks' own gra
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 import uuid
@@ -83,10 +84,12 @@ class Engine:
 
     def close(self) -> None:
         """Let the workers free what they hold."""
-        try:
+        if self.client.status != "running":
+            return
+        # Workers that are gone hold nothing.
+        gone = OSError, RuntimeError, ValueError, TimeoutError, dask_distributed().CancelledError
+        with contextlib.suppress(*gone):
             self.client.run(forget, self.fit, on_error="ignore")
-        except (OSError, RuntimeError, ValueError, TimeoutError):
-            return  # workers that are gone hold nothing
 
     def ask(self, what: str, told: Arguments, again: Arguments | None = None) -> list[Any]:
         """One job a partition, answers in the order of partitions.
@@ -191,7 +194,10 @@ class Engine:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             self._check_scheduler()
-            workers = list(self.client.scheduler_info(n_workers=-1)["workers"])
+            try:
+                workers = list(self.client.scheduler_info(n_workers=-1)["workers"])
+            except (OSError, TimeoutError) as error:
+                raise dask_distributed().CancelledError("no answer of the scheduler") from error
             if workers:
                 return workers
             time.sleep(WAKE)

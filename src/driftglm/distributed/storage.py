@@ -20,9 +20,9 @@ from driftglm.design import ColumnDesign
 
 N_AT_ONCE = 2**20
 """Entries read at once where all columns are gone through, 12 MiB of them."""
-SHARE = 0.3
-"""Of a worker's memory limit for the columns of all its partitions; the rest is for loading them,
-for what one block of columns needs and for Dask itself."""
+SHARE = 0.5
+"""Of a worker's memory limit for its process as it is and the columns of all its partitions. The
+rest is for loading them and for blocks: Dask pauses a worker at 0.8, which then never answers."""
 
 
 class Columns(Protocol):

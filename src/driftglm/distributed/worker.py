@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ class Wanted:
 class Summary:
     """What the client must know of a block: its shape, its ranges, and what it wanted.
 
-    `counts` (n_ordinary, n_steps) are entries, `singles` what `ColumnDesign.single_values` says.
+    `counts` (n_ordinary, n_steps) are entries, `totals` sums of all columns.
     """
 
     low: FloatArray | None
@@ -77,6 +78,7 @@ class Summary:
     counts: IntArray
     rows: Any
     columns: FloatArray
+    totals: FloatArray
 
 
 @dataclass(frozen=True)
@@ -319,6 +321,7 @@ def load(block: Any, fit: str, number: int, spec: Spec, wanted: Wanted | None) -
         np.diff(design.segments, axis=1),
         ordinary[wanted.rows],
         np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns),
+        np.asarray(chosen.sum(axis=0)).ravel(),
     )
 
 
@@ -362,7 +365,8 @@ def _store(fit: str) -> Store:
         worker = _worker()
         limit = getattr(worker.memory_manager, "memory_limit", None)
         folder = Path(worker.local_directory) / f"driftglm-{fit}"
-        _STORES[fit] = Store(folder, SHARE * limit if limit else np.inf)
+        room = SHARE * limit - _resident() if limit else np.inf
+        _STORES[fit] = Store(folder, room)
     return _STORES[fit]
 
 
@@ -370,6 +374,12 @@ def _worker() -> Any:
     from distributed import get_worker
 
     return get_worker()
+
+
+def _resident() -> int:
+    """Memory of this process."""
+    psutil: Any = import_module("psutil")  # distributed needs it too
+    return int(psutil.Process().memory_info().rss)
 
 
 def _address() -> str:

@@ -24,6 +24,7 @@ from driftglm.data.checks import check_numbers, check_weights, log_exposure
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
 from driftglm.design import Design
+from driftglm.estimators.checkpoint import Checkpoint, Fingerprint
 from driftglm.estimators.export import Exports
 from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
 from driftglm.estimators.rows import Rows, check_columns
@@ -179,7 +180,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         announce_compilation(sys.stderr)
         if workers.wanted(X):
             with rows_on_workers(self, X, given, workers) as (far, axis):
-                self._fit_steps(far, axis)
+                self._fit_from(workers.checkpoint, far, axis)
             return self
         y, time, sample_weight, exposure = vars(given).values()
         X, y = validate_data(
@@ -212,8 +213,34 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             intercept=self.fit_intercept,
             threads=n_threads(self.n_jobs),
         )
-        self._fit_steps(rows, axis)
+        self._fit_from(workers.checkpoint, rows, axis)
         return self
+
+    @property
+    def _checkpoint(self) -> Checkpoint | None:
+        """The file a fit under way writes to."""
+        return self.__dict__.get("_checkpoint_")
+
+    def _fit_from(self, checkpoint: Any, rows: Rows, axis: TimeAxis) -> None:
+        """Fit validated rows, going on from a checkpoint if there is one."""
+        if checkpoint is None:
+            self._fit_steps(rows, axis)
+            return
+        file = Checkpoint.at(checkpoint, self._fingerprint(rows))
+        self.__dict__["_checkpoint_"] = file
+        try:
+            self._fit_steps(rows, axis)
+        finally:
+            del self.__dict__["_checkpoint_"]
+        file.remove()
+
+    def _fingerprint(self, rows: Rows) -> Fingerprint:
+        """What a checkpoint is good for: this estimator, these parameters and data."""
+        params = {k: v for k, v in self.get_params().items() if k not in {"verbose", "n_jobs"}}
+        facts = {"estimator": type(self).__name__, "n_rows": rows.y.size, **params}
+        text = "\n".join(f"{name}={value!r}" for name, value in facts.items())
+        vectors = rows.y, rows.weights, rows.exposure, rows.codes * rows.y
+        return Fingerprint(text, np.append(rows.column_sums(), [each.sum() for each in vectors]))
 
     def _fit_steps(self, rows: Rows, axis: TimeAxis, earlier: Sequence[Fit] = ()) -> None:
         """Fit validated rows whose codes are steps of `axis`, going on from an earlier fit."""
@@ -406,6 +433,9 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         *,
         max_iter: int | None = None,
     ) -> SolverResult:
+        stage = None if self._checkpoint is None else self._checkpoint.next_stage(coupling)
+        if stage is not None and (done := stage.result()) is not None:
+            return done
         progress = _progress_line if self.verbose else None
         result: SolverResult = solver.solve(
             problems,
@@ -414,7 +444,10 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             tol=self.tol,
             progress=progress,
             coupling=coupling,
+            journal=stage,
         )
+        if stage is not None:
+            stage.finish(result)
         if self.verbose:
             sys.stderr.write("\n")
         return result

@@ -97,6 +97,10 @@ class Rows:
             n_timesteps=max(self.n_timesteps, int(codes.max()) + 1),
         )
 
+    def column_sums(self) -> FloatArray:
+        """(n_features,) sums of the columns."""
+        return np.asarray(self.X.sum(axis=0), dtype=np.float64).ravel()
+
     @property
     def center(self) -> float:
         """What the intercept takes up before the fit: eta of the mean; 0 without an intercept."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,9 @@ N_AXES = 2
 
 
 def on_workers(table: Any) -> bool:
-    """Whether it is a collection of Dask, or a list of them."""
-    parts = table if isinstance(table, list | tuple) and len(table) else [table]
-    return all(hasattr(part, "__dask_graph__") for part in parts)
+    """Whether it is a collection of Dask, or a list with one."""
+    parts = table if isinstance(table, list | tuple) else [table]
+    return any(hasattr(part, "__dask_graph__") for part in parts)
 
 
 @contextmanager
@@ -69,20 +70,25 @@ def locate(counts: Any, engine: TextEngine | None, extrapolate: str) -> Any:
             "extrapolate='validate' fits to parts of the documents, which counts on workers do not "
             "allow; choose 'forecast' or 'hold', or pass counts that are not Dask's."
         )
-    if isinstance(counts, list | tuple):
-        grid = [list(counts)]
-    elif len(getattr(counts, "chunks", ())) == N_AXES:
-        grid = [list(row) for row in counts.to_delayed()]
-    else:
-        raise DataError(
-            f"counts is a {type(counts).__name__} of Dask; pass a dask array (documents, words) or "
-            "a list of delayed tables, each of some words of all documents."
-        )
-    table = RemoteCounts(engine, grid, _read_block)
+    table = RemoteCounts(engine, _grid(counts), _read_block)
     for first, row in zip(table.starts, table.facts, strict=False):
         lowest, document = min(block.lowest for block in row)
         refuse_negative(lowest, int(first) + document)
     return table
+
+
+def _grid(counts: Any) -> list[list[Any]]:
+    """Delayed tables in rows of blocks."""
+    delayed = import_module("dask.delayed").Delayed
+    parts = [counts] if isinstance(counts, delayed) else counts
+    if isinstance(parts, list | tuple) and all(isinstance(part, delayed) for part in parts):
+        return [list(parts)]
+    if isinstance(parts, import_module("dask.array").Array) and parts.ndim == N_AXES:
+        return [list(row) for row in parts.to_delayed()]
+    raise DataError(
+        f"counts is of type {type(counts).__name__}; for workers, pass a dask array (documents, "
+        "words) or a list of delayed tables, each of some words of all documents."
+    )
 
 
 def _read_block(block: Any) -> Block:

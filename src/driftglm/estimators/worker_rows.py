@@ -46,6 +46,8 @@ class WorkerRows(Rows):
         The ordinary columns as they are, and the order of the design's rows.
     always_in_columns
         (n_rows, n_always_in) columns that are levels.
+    totals
+        (n_features,) sums of all columns.
     sample
         Rows of the ordinary columns from which directions are found, and which rows they are.
     """
@@ -54,6 +56,11 @@ class WorkerRows(Rows):
     order: IntArray = field(kw_only=True)
     always_in_columns: FloatArray = field(kw_only=True)
     sample: tuple[Any, IntArray] = field(kw_only=True)
+    totals: FloatArray = field(kw_only=True)
+
+    def column_sums(self) -> FloatArray:
+        """(n_features,) sums of the columns."""
+        return self.totals
 
     def _always_in_columns(self) -> FloatArray:
         return self.always_in_columns.copy()
@@ -114,7 +121,10 @@ def rows_on_workers(
 ) -> Iterator[tuple[WorkerRows, TimeAxis]]:
     """Rows for a fit, and the axis of their steps; workers hold X as long as the context lasts."""
     _refuse(model)
-    with client_for(workers.n_workers) as client, engine_errors():
+    advice = "fit again with the scheduler up"
+    if workers.checkpoint is not None:
+        advice = f"fit again with checkpoint={str(workers.checkpoint)!r} to go on from where it was"
+    with client_for(workers.n_workers) as client, engine_errors(advice):
         yield from _opened(model, X, given, client)
 
 
@@ -153,6 +163,7 @@ def _opened(
                     intercept=model.fit_intercept,
                     raw=WorkerDesign.of(engine, counts.astype(np.int64), steps.astype(np.int64)),
                     order=order,
+                    totals=np.sum([each.totals for each in summaries], axis=0),
                     always_in_columns=np.concatenate([each.columns for each in summaries]),
                     sample=(_sample(summaries, wanted, chosen), chosen),
                 ),

@@ -12,6 +12,7 @@ import numpy as np
 from driftglm._typing import FloatArray
 from driftglm.objective import Objective, State
 from driftglm.solvers.coupling import Coupling
+from driftglm.solvers.journal import Journal
 
 Item = TypeVar("Item")
 
@@ -69,7 +70,8 @@ Progress = Callable[[int, float, int], None]
 class Solver(Protocol):
     """Maximises an Objective from a starting State. Adding a solver means implementing this.
 
-    There is one objective and one state per response; `coupling` is what ties them together.
+    There is one objective and one state per response; `coupling` is what ties them together. What
+    is in the `journal` is gone on with.
     """
 
     def solve(
@@ -81,6 +83,7 @@ class Solver(Protocol):
         tol: float,
         progress: Progress | None = None,
         coupling: Coupling | None = None,
+        journal: Journal | None = None,
     ) -> SolverResult:
         """Raise the objective until the optimality measure is at most `tol`."""
         ...

@@ -19,6 +19,7 @@ from driftglm.objective import Objective, State
 from driftglm.priors import Penalty
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.coupling import Alone, Coupling
+from driftglm.solvers.journal import Journal, NoJournal
 from driftglm.solvers.kernels import search_inplace, sweep_inplace
 from driftglm.solvers.rowstate import LEAST_DAMPING, RowWork
 
@@ -148,6 +149,14 @@ def search_start(work: _Pass) -> None:
             break
 
 
+def _begin(works: list[_Pass], coupling: Coupling) -> None:
+    """Where the ascent starts."""
+    coupling.settle([work.state for work in works])
+    for work in works:
+        search_start(work)
+    coupling.settle([work.state for work in works])
+
+
 def _recentre(works: list[_Pass]) -> None:
     """Take what all responses of a softmax have in common off their paths.
 
@@ -187,19 +196,23 @@ class BlockSolver:
         tol: float,
         progress: Progress | None = None,
         coupling: Coupling | None = None,
+        journal: Journal | None = None,
     ) -> SolverResult:
         """Search for a start, then ascend until no coefficient is pulled by more than `tol`."""
         pairs = zip(as_tuple(objectives), as_tuple(states), strict=True)
         works = [_Pass(objective, state.copy()) for objective, state in pairs]
-        coupling = coupling or Alone()
-        coupling.settle([work.state for work in works])
-        for work in works:
-            search_start(work)
-        coupling.settle([work.state for work in works])
+        coupling, journal = coupling or Alone(), journal or NoJournal()
         history: list[float] = []
         pulls: list[float] = []
+        if (saved := journal.read()) is not None:
+            history, pulls = saved["history"], saved["pulls"]
+            for work, own in zip(works, saved["works"], strict=True):
+                work.order = own["order"]
+                work.resume(own)
+        else:
+            _begin(works, coupling)
         optimality, reason = np.inf, StopReason.MAX_ITER
-        for iteration in range(max_iter):
+        for iteration in range(len(history), max_iter):
             n_alive = sum(int(work.alive.size) for work in works)
             optimality = max(work.ascend() for work in works)
             _recentre(works)
@@ -215,5 +228,7 @@ class BlockSolver:
             if _stands_still(history, pulls) or np.isinf(optimality):
                 reason = StopReason.STALLED
                 break
-        found = tuple(work.state for work in works)
-        return SolverResult(found, np.array(history), float(optimality), reason)
+            found = [{**work.snapshot(), "order": work.order} for work in works]
+            journal.write({"works": found, "history": history, "pulls": pulls})
+        states = tuple(work.state for work in works)
+        return SolverResult(states, np.array(history), float(optimality), reason)

@@ -29,6 +29,7 @@ from driftglm.solvers.background import update_background
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.block import visiting_order
 from driftglm.solvers.coupling import Alone, Coupling
+from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.kernels import gradient_inplace, shift_inplace
 from driftglm.solvers.levels import average_levels
 from driftglm.solvers.rowstate import RowWork
@@ -254,19 +255,24 @@ class CAVISolver:
         tol: float,
         progress: Progress | None = None,
         coupling: Coupling | None = None,
+        journal: Journal | None = None,
     ) -> SolverResult:
         """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
         pairs = zip(as_tuple(bounds), as_tuple(posteriors), strict=True)
         works = [_Work(bound, posterior.copy()) for bound, posterior in pairs]
         climb = _Climb(works, coupling or Alone(), max_iter, progress)
-        if self.flat_first:
-            climb.begin_flat()
-        else:
-            climb.begin()
+        journal = journal or NoJournal()
         n_rows = works[0].problem.n_rows
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
         n_rounds, least = 0, RISE_SLOW if self.warm or len(works) > 1 else RISE
+        if (saved := journal.read()) is not None:
+            last, n_rounds = saved["last"], saved["n_rounds"]
+            climb.resume(saved)
+        elif self.flat_first:
+            climb.begin_flat()
+        else:
+            climb.begin()
         while not climb.exhausted:
             climb.all_paths()
             if not self.warm:
@@ -279,6 +285,7 @@ class CAVISolver:
             n_rounds += 1
             if not climb.exhausted:  # a bold step is worth what the next pass makes of it
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
+                journal.write({**climb.snapshot(), "last": last, "n_rounds": n_rounds})
         optimality = float(rise / (least * n_rows))
         return SolverResult(climb.posteriors, np.array(climb.history), optimality, reason)
 
@@ -332,6 +339,23 @@ class _Climb:
         for work in self.works:
             work.free_levels()
         self.coupling.settle(self.posteriors)
+
+    def snapshot(self) -> Snapshot:
+        """What it takes to go on with the next round."""
+        works = [
+            {**work.snapshot(), "order": work.order, "stuck": work.stuck} for work in self.works
+        ]
+        backup = None if self.backup is None else list(self.backup)
+        return {"works": works, "history": self.history, "backup": backup}
+
+    def resume(self, saved: Snapshot) -> None:
+        """Go on with the round after a snapshot."""
+        self.share_weights()
+        self.history = saved["history"]
+        self.backup = None if saved["backup"] is None else tuple(saved["backup"])
+        for work, own in zip(self.works, saved["works"], strict=True):
+            work.order, work.stuck = own["order"], own["stuck"]
+            work.resume(own)
 
     def value(self) -> float:
         return self.coupling.constant + sum(w.problem.value(w.state) for w in self.works)

@@ -36,6 +36,10 @@ class Coupling(Protocol):
         """Bring the common part of every response in step; the joint objective must not fall."""
         ...
 
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """What `settle` changes beside the states."""
+        ...
+
 
 @dataclass(frozen=True)
 class Alone:
@@ -45,6 +49,10 @@ class Alone:
 
     def settle(self, states: Sequence[State]) -> None:
         """Nothing."""
+
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """Nothing."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,10 @@ class Softmax:
             state.log_likelihood = None
         for offset in self.offsets:
             np.add(offset, change, out=offset)
+
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """Offsets and tilts."""
+        return self.offsets + self.tilts
 
     def _tilt(
         self, states: Sequence[State], log_total: FloatArray, rates: list[FloatArray]

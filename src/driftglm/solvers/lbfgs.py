@@ -20,6 +20,7 @@ from driftglm._typing import BoolArray, FloatArray
 from driftglm.objective import Objective, State
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.coupling import Alone, Coupling
+from driftglm.solvers.journal import Journal, NoJournal
 from driftglm.solvers.rowstate import RowWork
 
 N_MEMORY = 10
@@ -292,12 +293,17 @@ class LBFGSSolver:
         tol: float,
         progress: Progress | None = None,
         coupling: Coupling | None = None,
+        journal: Journal | None = None,
     ) -> SolverResult:
         """Ascend in rounds until no coefficient is pulled by more than `tol`."""
         problems, coupling = as_tuple(objectives), coupling or Alone()
+        journal = journal or NoJournal()
         found = [state.copy() for state in as_tuple(states)]
-        self._refresh_levels(problems, found, coupling)
         history: list[float] = []
+        if (saved := journal.read()) is not None:
+            found, history = saved["states"], saved["history"]
+        else:
+            self._refresh_levels(problems, found, coupling)
         optimality, reason = np.inf, StopReason.MAX_ITER
         while len(history) < max_iter:
             variables = _Joint(problems, found, coupling)
@@ -315,6 +321,7 @@ class LBFGSSolver:
             if settled or history[-1] - before <= 1e-12 * abs(before):
                 reason = StopReason.CONVERGED if optimality <= tol else StopReason.STALLED
                 break
+            journal.write({"states": found, "history": history})
         if optimality <= tol:
             reason = StopReason.CONVERGED  # the last round may have ended at max_iter as well
         self._zero_small_paths(problems, found, coupling)

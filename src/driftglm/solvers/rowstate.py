@@ -11,6 +11,7 @@ import numpy as np
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import Visit
 from driftglm.objective import Problem, State
+from driftglm.solvers.journal import Snapshot
 from driftglm.solvers.levels import update_levels
 
 LEAST_DAMPING = 1e-6
@@ -62,6 +63,18 @@ class RowWork:
         self._refresh()
         if self._quadratic:  # else curvatures change from pass to pass
             self._weigh(self._every)
+
+    def snapshot(self) -> Snapshot:
+        """What it takes to go on from here."""
+        kept: Snapshot = {"state": self.state, "damping": self.damping}
+        return kept if self._quadratic else {**kept, "moments": self._moments}
+
+    def resume(self, snapshot: Snapshot) -> None:
+        """Go on from a snapshot, to the last digit as without a break."""
+        self.state, self.damping = snapshot["state"], snapshot["damping"]
+        self._rows = None
+        if not self._quadratic:
+            self._moments = snapshot["moments"]
 
     @property
     def _every(self) -> IntArray:

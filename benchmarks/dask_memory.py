@@ -1,0 +1,99 @@
+"""Peak memory of every process of a fit to data that workers cannot hold.
+
+    python benchmarks/dask_memory.py [--megabytes 800] [--features 500]
+
+The data set is four times what one worker may hold: its memory limit, less what Python and its
+libraries take. Figures are resident sizes above those of the idle processes, sampled ten times a
+second. Fails unless every worker stays below half the data set and the client, which is the
+scheduler too, below a tenth.
+"""
+
+import argparse
+import os
+import sys
+import threading
+import time as clock
+import warnings
+
+import psutil
+from dask_scale import world
+
+from distributed import Client, LocalCluster
+from driftglm import DriftRegressor
+
+LIBRARIES = 350 * 2**20
+"""What a worker takes that has imported all it needs."""
+
+
+class Watch(threading.Thread):
+    """Samples the memory of some processes."""
+
+    def __init__(self, pids):
+        super().__init__(daemon=True)
+        self.processes = {pid: psutil.Process(pid) for pid in pids}
+        self.idle = {pid: p.memory_info().rss for pid, p in self.processes.items()}
+        self.peak, self.ended = dict(self.idle), threading.Event()
+
+    def run(self):
+        """Until the end."""
+        while not self.ended.wait(0.1):
+            for pid, process in list(self.processes.items()):
+                try:
+                    size = process.memory_info().rss
+                except psutil.NoSuchProcess:
+                    del self.processes[pid]
+                    continue
+                self.peak[pid] = max(self.peak[pid], size)
+
+    def above_idle(self):
+        """Peak minus idle, by process."""
+        return {pid: self.peak[pid] - self.idle[pid] for pid in self.peak}
+
+
+def main():
+    """Print one line a process."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--megabytes", type=int, default=800)
+    parser.add_argument("--features", type=int, default=500)
+    parser.add_argument("--workers", type=int, default=2)
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    size = asked.megabytes * 2**20
+    n_rows, n_parts = size // (8 * asked.features), 80
+    with (
+        LocalCluster(
+            n_workers=asked.workers,
+            threads_per_worker=1,
+            processes=True,
+            memory_limit=size // 4 + LIBRARIES,
+            dashboard_address=":0",
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        small = world(800, asked.features, 4)
+        DriftRegressor(max_iter=2).fit(small[0], small[1], time=small[2])  # libraries, kernels
+        X, y, time = world(n_rows, asked.features, n_parts)
+        clock.sleep(2.0)
+        pids = list(client.run(os.getpid).values())
+        own = psutil.Process().pid
+        watch = Watch([own, *pids])
+        watch.start()
+        began = clock.perf_counter()
+        DriftRegressor(max_iter=6).fit(X, y, time=time)
+        seconds = clock.perf_counter() - began
+        watch.ended.set()
+        watch.join()
+    print(f"{seconds:.0f} s, data {size / 2**20:.0f} MiB\n\n| process | MiB above idle | share |")
+    print("|---|---|---|")
+    for pid, more in watch.above_idle().items():
+        name = "client and scheduler" if pid == own else f"worker {pid}"
+        print(f"| {name} | {more / 2**20:.0f} | {more / size:.3f} |")
+    above = watch.above_idle()
+    if len(watch.processes) < len(above) or max(above.values()) > size / 2:
+        sys.exit("a worker needed more than half the data set, or died")
+    if above[own] > size / 10:
+        sys.exit("the client needed more than a tenth of the data set")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""A file from which an interrupted fit goes on.
+
+A fit is a sequence of solver runs, which are the same whenever the data and the parameters are. The
+file holds the results of those that are done and the last snapshot of the one that is not.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from driftglm._typing import FloatArray
+from driftglm.exceptions import DataError
+from driftglm.files import DamagedFileError, load, save
+from driftglm.solvers.base import SolverResult, StopReason
+from driftglm.solvers.coupling import Coupling
+from driftglm.solvers.journal import Snapshot, decode, encode, share_again, shared_arrays
+
+EVERY = 2.0
+"""Seconds between two writes, at least."""
+KIND = "driftglm checkpoint"
+ROUNDING = 1e-9
+"""Sums over the data may differ by this much of their size: partitions may be other ones."""
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What must be the same for a fit to be gone on with.
+
+    `text` names estimator, parameters and shape, `sums` are sums over the data.
+    """
+
+    text: str
+    sums: FloatArray
+
+    def check(self, path: Path, text: str, sums: FloatArray) -> None:
+        """Raise if the file is about another fit."""
+        if text != self.text:
+            raise DataError(
+                f"{path} is a checkpoint of another fit: {_difference(text, self.text)}. Name "
+                "another file, or delete it to begin anew."
+            )
+        size = np.abs(self.sums) + np.abs(self.sums).max(initial=0.0)
+        if sums.shape != self.sums.shape or (np.abs(sums - self.sums) > ROUNDING * size).any():
+            raise DataError(
+                f"{path} is a checkpoint of a fit to other data: their sums differ. Name another "
+                "file, or delete it to begin anew."
+            )
+
+
+@dataclass
+class Checkpoint:
+    """The file, and how far the fit is."""
+
+    path: Path
+    fingerprint: Fingerprint
+    stages: list[Any] = field(default_factory=list)
+    position: int = 0
+    _last: float = -np.inf
+
+    @classmethod
+    def at(cls, path: Any, fingerprint: Fingerprint) -> Checkpoint:
+        """The one in a file, or a new one where there is no file."""
+        place = Path(path)
+        if not place.exists():
+            if not place.parent.is_dir():
+                raise DataError(
+                    f"checkpoint={str(path)!r} lies in a folder that is not there; make it first."
+                )
+            return cls(place, fingerprint)
+        facts, arrays = load(place)
+        if facts.get("kind") != KIND:
+            raise DamagedFileError(
+                f"{place} is no checkpoint and is left alone; name another file for it."
+            )
+        fingerprint.check(place, str(facts["text"]), arrays["sums"])
+        return cls(place, fingerprint, decode(facts["stages"], arrays))
+
+    def next_stage(self, coupling: Coupling) -> Stage:
+        """The journal of the next solver run."""
+        self.position += 1
+        return Stage(self, self.position - 1, coupling)
+
+    def put(self, position: int, content: Snapshot, *, now: bool) -> None:
+        """Set what is known of a run and write the file, unless it was written just before."""
+        if not now and time.monotonic() - self._last < EVERY:
+            return
+        self.stages[position:] = [content]
+        arrays: dict[str, np.ndarray] = {"sums": self.fingerprint.sums}
+        stages = encode(self.stages, arrays)
+        save(self.path, {"kind": KIND, "text": self.fingerprint.text, "stages": stages}, arrays)
+        self._last = time.monotonic()
+
+    def remove(self) -> None:
+        """The fit is done."""
+        self.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One solver run of a fit: its result if it is done, else the journal of its solver."""
+
+    file: Checkpoint
+    position: int
+    coupling: Coupling
+
+    def _content(self) -> Snapshot:
+        stages = self.file.stages
+        return stages[self.position] if self.position < len(stages) else {}
+
+    def result(self) -> SolverResult | None:
+        """What the run gave, if it is done."""
+        content = self._content()
+        if "reason" not in content:
+            return None
+        share_again(self.coupling, content["shared"])
+        return SolverResult(
+            tuple(content["states"]),
+            content["history"],
+            content["optimality"],
+            StopReason(content["reason"]),
+        )
+
+    def read(self) -> Snapshot | None:
+        """The snapshot to go on from, if there is one."""
+        content = self._content()
+        if "snapshot" not in content:
+            return None
+        share_again(self.coupling, content["shared"])
+        found: Snapshot = content["snapshot"]
+        return found
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot, every few seconds."""
+        content = {"snapshot": snapshot, "shared": shared_arrays(self.coupling)}
+        self.file.put(self.position, content, now=False)
+
+    def finish(self, result: SolverResult) -> None:
+        """Keep the result."""
+        content = {
+            "states": list(result.states),
+            "history": result.history,
+            "optimality": result.optimality,
+            "reason": result.reason.value,
+            "shared": shared_arrays(self.coupling),
+        }
+        self.file.put(self.position, content, now=True)
+
+
+def _difference(old: str, new: str) -> str:
+    """The first line in which two fingerprints differ."""
+    for a, b in zip(old.split("\n"), new.split("\n"), strict=False):
+        if a != b:
+            return f"it says {a!r:.80}, this fit has {b!r:.80}"
+    return "their parameters differ"

@@ -1,0 +1,90 @@
+"""Where solvers write down how far they are, so that a fit can be gone on with.
+
+A snapshot is made of plain values, arrays and the few classes a state consists of; with it goes
+everything a solver's loop needs, so that going on gives the numbers of a run without a break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Protocol
+
+import numpy as np
+
+from driftglm.bound import Posterior
+from driftglm.exceptions import DataError
+from driftglm.objective import BackgroundState, State
+from driftglm.priors.mixture import Components
+from driftglm.solvers.coupling import Coupling
+
+Snapshot = dict[str, Any]
+KINDS = {kind.__name__: kind for kind in (State, Posterior, BackgroundState, Components)}
+KIND, ARRAY, ITEMS = "kind", "array", "items"
+
+
+class Journal(Protocol):
+    """Keeps the last snapshot of one solver."""
+
+    def read(self) -> Snapshot | None:
+        """The snapshot to go on from, if there is one."""
+        ...
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot; who is asked too often may let it pass."""
+        ...
+
+
+class NoJournal:
+    """For fits nobody wants to go on with."""
+
+    def read(self) -> Snapshot | None:
+        """Nothing."""
+        return None
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Nothing."""
+
+
+def shared_arrays(coupling: Coupling) -> list[np.ndarray]:
+    """Copies of what couples the responses."""
+    return [array.copy() for array in coupling.arrays()]
+
+
+def share_again(coupling: Coupling, arrays: Sequence[np.ndarray]) -> None:
+    """Put the copies back."""
+    for array, saved in zip(coupling.arrays(), arrays, strict=True):
+        array[:] = saved
+
+
+def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """A snapshot as JSON, its arrays put into `arrays`."""
+    if isinstance(value, np.ndarray):
+        name = f"a{len(arrays)}"
+        arrays[name] = value
+        return {KIND: ARRAY, ARRAY: name}
+    if isinstance(value, State | BackgroundState | Components):
+        found = {f.name: encode(getattr(value, f.name), arrays) for f in fields(value)}
+        return {KIND: type(value).__name__, ITEMS: found}
+    if isinstance(value, dict):
+        return {KIND: "dict", ITEMS: {k: encode(v, arrays) for k, v in value.items()}}
+    if isinstance(value, list | tuple):
+        return [encode(each, arrays) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """What `encode` was given; tuples come back as lists."""
+    if isinstance(value, list):
+        return [decode(each, arrays) for each in value]
+    if not isinstance(value, dict):
+        return value
+    kind = value.get(KIND)
+    if kind == ARRAY:
+        return arrays[value[ARRAY]].copy()
+    items = {name: decode(each, arrays) for name, each in value[ITEMS].items()}
+    if kind == "dict":
+        return items
+    if kind not in KINDS:
+        raise DataError(f"a checkpoint holds a {kind!r:.40}, which is none of its parts.")
+    return KINDS[kind](**items)

@@ -1,0 +1,240 @@
+"""Fits of the row families on worker processes equal those of one process."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose
+
+from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
+from driftglm.exceptions import DataError, DataWarning
+from driftglm.priors import Fixed, Learned
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+import dask  # noqa: E402
+
+N_ROWS, N_FEATURES, N_STEPS = 240, 8, 4
+SAME = 1e-8
+MODELS = {
+    "gaussian": DriftRegressor,
+    "binomial": DriftClassifier,
+    "multiclass": DriftClassifier,
+    "poisson": DriftPoissonRegressor,
+}
+LOCAL = {}
+pytestmark = pytest.mark.usefixtures("four")
+
+
+@pytest.fixture(scope="module")
+def four():
+    """Four worker processes of one thread each."""
+    with (
+        distributed.LocalCluster(
+            n_workers=4, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def rows(family, n_features=N_FEATURES, n_rows=N_ROWS):
+    """Columns with zeros, columns far from zero, a mean that moves, an uneven number of rows."""
+    rng = np.random.default_rng(3)
+    time = rng.integers(2001, 2001 + N_STEPS, n_rows)
+    X = rng.normal(size=(n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.6)
+    X[:, ::3] += 2.0 + 0.2 * (time[:, None] - 2001)
+    X[:, 4] = X[:, 4] > 0
+    eta = (time - 2002.5) * 0.5 * X[:, 1] + X[:, 2] - 0.7 * X[:, 3]
+    if family == "gaussian":
+        return X, eta + 0.5 * rng.normal(size=n_rows), time
+    if family == "binomial":
+        return X, np.where(rng.random(n_rows) < 1 / (1 + np.exp(-eta)), "up", "down"), time
+    if family == "poisson":
+        return X, rng.poisson(np.exp(0.4 * eta)), time
+    scores = np.column_stack([eta, -eta, np.zeros(n_rows)]) + rng.gumbel(size=(n_rows, 3))
+    return X, np.argmax(scores, axis=1), time
+
+
+def model(family, prior, **more):
+    prior = Fixed(scale=0.3, autocorrelation=0.8) if prior == "fixed" else prior
+    given = {"prior": prior, "init": "zero", "tol": 1e-10, "max_iter": 15, **more}
+    return MODELS[family](**given)
+
+
+def fitted(one, X, y, time, **more):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of passes that were not enough
+        return one.fit(X, y, time=time, **more)
+
+
+def assert_same(far, near):
+    for name in ("coef_path_", "intercept_path_", "coef_", "inclusion_probability_"):
+        assert_allclose(getattr(far, name), getattr(near, name), rtol=0, atol=SAME, err_msg=name)
+    assert far.n_iter_ == near.n_iter_
+    assert_allclose(far.objective_history_, near.objective_history_, rtol=SAME)
+
+
+def local(family, prior):
+    if (family, prior) not in LOCAL:
+        LOCAL[family, prior] = fitted(model(family, prior), *rows(family))
+    return LOCAL[family, prior]
+
+
+@pytest.mark.parametrize("prior", ["learned", "exact", "variational", "fixed"])
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+def test_workers_find_what_one_process_finds(family, prior):
+    X, y, time = rows(family)
+    far = fitted(model(family, prior), da.from_array(X, chunks=(70, 3)), y, time)
+    assert_same(far, local(family, prior))
+
+
+@pytest.mark.parametrize("chunks", [(1, 238, 1), (240,), (0, 80, 60, 40, 30, 20, 10)])
+def test_it_does_not_matter_how_rows_are_cut(chunks):
+    X, y, time = rows("gaussian")
+    far = fitted(model("gaussian", "learned"), da.from_array(X, chunks=(chunks, -1)), y, time)
+    assert_same(far, local("gaussian", "learned"))
+
+
+def test_several_classes_share_the_workers():
+    X, y, time = rows("multiclass")
+    few = {"max_iter": 4}
+    near = fitted(model("multiclass", "learned", **few), X, y, time)
+    far = fitted(model("multiclass", "learned", **few), da.from_array(X, chunks=(60, -1)), y, time)
+    assert_same(far, near)
+
+
+def test_a_background_and_two_views_of_the_levels():
+    rng = np.random.default_rng(0)
+    time = np.repeat(np.arange(6), 60)
+    factors = rng.normal(size=(360, 2)) + time[:, None] / 2
+    X = factors @ rng.normal(size=(2, 30)) + rng.normal(size=(360, 30))
+    y = factors[:, 0] + time + rng.normal(size=360)
+    near = fitted(model("gaussian", "learned"), X, y, time)
+    far = fitted(model("gaussian", "learned"), da.from_array(X, (100, -1)), y, time)
+    assert near._fit.background.root.shape[1] > 0
+    assert_same(far, near)
+
+
+def test_a_background_of_counts():
+    X, y, time = rows("poisson", n_features=20)
+    X[:, 5:] += np.random.default_rng(1).normal(size=(N_ROWS, 1))
+    near = fitted(model("poisson", "learned", max_iter=5), X, y, time)
+    far = fitted(model("poisson", "learned", max_iter=5), da.from_array(X, (90, -1)), y, time)
+    assert_same(far, near)
+
+
+def test_sparse_blocks_weights_levels_and_static_columns():
+    X, y, time = rows("gaussian")
+    X = sp.csr_matrix(np.where(np.abs(X) < 1.0, 0.0, X))
+    weights = np.random.default_rng(5).integers(0, 3, N_ROWS).astype(float)
+    given = {"always_in": [2], "static": [1, 6]}
+    parts = [dask.delayed(X[a:b]) for a, b in ((0, 100), (100, 101), (101, N_ROWS))]
+    near = fitted(model("gaussian", "learned", **given), X, y, time, sample_weight=weights)
+    far = fitted(
+        model("gaussian", "learned", **given),
+        parts,
+        da.from_array(y, chunks=50),
+        da.from_array(time, chunks=50),
+        sample_weight=da.from_array(weights, chunks=60),
+    )
+    assert_same(far, near)
+
+
+def test_exposure_and_class_weights():
+    X, y, time = rows("poisson")
+    exposure = np.random.default_rng(6).uniform(0.5, 2.0, N_ROWS)
+    chunked = da.from_array(X, chunks=(100, -1))
+    few = {"max_iter": 5}
+    near = fitted(model("poisson", "learned", **few), X, y, time, exposure=exposure)
+    far = fitted(model("poisson", "learned", **few), chunked, y, time, exposure=exposure)
+    assert_same(far, near)
+    X, y, time = rows("binomial")
+    few |= {"class_weight": "balanced"}
+    near = fitted(model("binomial", "exact", **few), X, y, time)
+    far = fitted(model("binomial", "exact", **few), chunked, da.from_array(y, 60), time)
+    assert_same(far, near)
+
+
+def test_lbfgs_works_through_the_same_design():
+    X, y, time = rows("gaussian")
+    given = {"solver": "lbfgs", "max_iter": 60}
+    near = fitted(model("gaussian", "fixed", **given), X, y, time)
+    far = fitted(model("gaussian", "fixed", **given), da.from_array(X, chunks=(100, -1)), y, time)
+    assert_allclose(far.coef_path_, near.coef_path_, atol=1e-6)
+
+
+def test_a_column_far_from_zero_and_a_constant_one():
+    X, y, time = rows("gaussian")
+    X[:, 0] += 1e6
+    X[:, 7] = 3.7
+    near = fitted(model("gaussian", "learned"), X, y, time)
+    with pytest.warns(DataWarning, match="one value in every row"):
+        far = model("gaussian", "learned").fit(da.from_array(X, (60, -1)), y, time=time)
+    assert_same(far, near)
+
+
+def test_bad_values_are_found_where_they_are():
+    X, y, time = rows("gaussian")
+    bad = X.copy()
+    bad[200, 3] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        DriftRegressor().fit(da.from_array(bad, (60, -1)), y, time=time)
+    bad[200, 3] = 1e120
+    with pytest.raises(DataError, match="Change their unit"):
+        DriftRegressor().fit(da.from_array(bad, (60, -1)), y, time=time)
+    with pytest.raises(DataError, match="y has 10 values but X has 240 rows"):
+        DriftRegressor().fit(da.from_array(X, (60, -1)), y[:10], time=time)
+    parts = [dask.delayed(X[:100]), dask.delayed(X[100:, :7])]
+    with pytest.raises(DataError, match="partition 1 has 7 columns but partition 0 has 8"):
+        DriftRegressor().fit(parts, y, time=time)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"init": "lasso-all"}, "init='lasso-all' needs all rows"),
+        ({"n_starts": 3}, "needs all rows"),
+        ({"keep_data": True}, "keep_data=True"),
+        ({"extrapolate": "validate"}, "extrapolate='validate'"),
+    ],
+)
+def test_what_needs_all_rows_in_one_place_is_refused(given, message):
+    X, y, time = rows("gaussian")
+    with pytest.raises(DataError, match=message):
+        DriftRegressor(**given).fit(da.from_array(X, (60, -1)), y, time=time)
+
+
+def test_workers_forget_a_fit(four):
+    X, y, time = rows("gaussian")
+    fitted(model("gaussian", "fixed"), da.from_array(X, (60, -1)), y, time)
+    assert set(four.run(_stores).values()) == {0}
+
+
+def _stores():
+    from driftglm.distributed import worker
+
+    return len(worker._STORES)
+
+
+def test_rows_here_go_to_workers_where_asked():
+    X, y, time = rows("gaussian")
+    far = fitted(model("gaussian", "learned"), X, y, time, n_workers=2)
+    assert_same(far, local("gaussian", "learned"))
+
+
+def test_importing_the_package_does_not_import_dask():
+    import subprocess
+
+    code = "import sys, driftglm; sys.exit('dask' in sys.modules or 'distributed' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)  # noqa: S603
+
+
+def test_without_prior_directions_no_rows_are_gathered():
+    X, y, time = rows("gaussian", n_features=20)
+    prior = Learned(n_directions=0)
+    near = fitted(model("gaussian", prior, max_iter=6), X, y, time)
+    far = fitted(model("gaussian", prior, max_iter=6), da.from_array(X, (90, -1)), y, time)
+    assert_same(far, near)
