@@ -93,8 +93,8 @@ class Components:
         slack = np.where(np.arange(self.n_timesteps) == 0, 1.0, 1.0 - carry) / shock
         ones = slack.copy()
         ones[:, :-1] -= carry[:, 1:] * slack[:, 1:]
-        across = (np.ascontiguousarray(each.T) for each in (carry, shock, ones))
-        return chains, self.static, *across
+        carry, shock, ones = (np.ascontiguousarray(each.T) for each in (carry, shock, ones))
+        return chains, self.static, carry, shock, ones
 
 
 def chain_transitions(
