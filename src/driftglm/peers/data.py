@@ -160,8 +160,8 @@ def time_expanded(X: Any, step: IntArray, n_steps: int) -> Any:
 
 
 def _save_array(folder: Path, part: str, array: Any) -> str:
-    if not sp.issparse(array):
-        np.save(folder / f"{part}.npy", np.asarray(array))
+    if isinstance(array, np.ndarray):
+        np.save(folder / f"{part}.npy", array)
         return "dense"
     rows = sp.csr_matrix(array)
     for name in ("data", "indices", "indptr"):
@@ -176,4 +176,5 @@ def _load_array(folder: Path, part: str, kind: str) -> Any:
     names = ("data", "indices", "indptr", "shape")
     *arrays, shape = (np.load(folder / f"{part}.{name}.npy") for name in names)
     stored: Any = tuple(arrays)
-    return sp.csr_matrix(stored, shape=tuple(shape.tolist()))
+    n_rows, n_columns = shape.tolist()
+    return sp.csr_matrix(stored, shape=(n_rows, n_columns))
