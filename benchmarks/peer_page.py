@@ -107,7 +107,7 @@ def draw(results, path):
     figure.supylabel("test loss relative to the best", fontsize=TEXT)
     marks = [_mark(grid[0], peers, peer) for peer in peers]
     figure.legend(
-        marks, peers, loc="outside lower center", ncols=4, fontsize=SMALL - 1, frameon=False
+        marks, peers, loc="outside upper center", ncols=4, fontsize=SMALL - 1, frameon=False
     )
     with mpl.rc_context({"svg.hashsalt": "peers"}):  # the same drawing every time
         figure.savefig(path, metadata={"Date": None})

@@ -105,7 +105,7 @@ def text_lines(quick):
         fit_text(tiny.X, tiny.y, tiny.step)
         lbfgs_text(tiny, limit=0.0)
         seconds, _ = timed(lambda: fit_text(data.X, data.y, data.step))
-    found = lbfgs_text(data, limit=60.0 if quick else 300.0)
+    found = lbfgs_text(data, limit=20.0 if quick else 120.0)
     reached = "" if found.reached else "not "
     said = f"Text (beige_fomc): the learned fit takes {seconds:.1f} s; L-BFGS under the exact "
     said += f"prior {found.seconds:.1f} s ({found.n_evaluations} evaluations, {reached}down to a "

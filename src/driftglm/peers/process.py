@@ -122,16 +122,18 @@ def run_peer(
 
 
 def _wait(process: subprocess.Popen[bytes], job: Path, limit: float, patience: float) -> str:
-    """Wait for the end; why it was not waited for longer, or an empty string."""
+    """Wait for the result; why it was not waited for longer, or an empty string."""
     began, started = clock.perf_counter(), None
-    while process.poll() is None:
+    while process.poll() is None and not (job / "result.json").exists():
         now = clock.perf_counter()
         if started is None and (job / "started").exists():
             started = now
-        if started is None and now - began > patience + limit:
-            return f"not ready to fit in {patience + limit:.0f} s"
-        if started is not None and now - started > limit:
-            return f"not finished in {limit:.0f} s"
+        fitting = started is not None and not (job / "fitted").exists()
+        if started is not None and fitting and now - started > limit:
+            return f"not finished in {limit:g} s"
+        # Whatever is not the fit has a limit of its own, or one that hangs there would stay.
+        if not fitting and now - began > patience + limit:
+            return f"not ready in {patience + limit:g} s"
         clock.sleep(POLL)
     return ""
 
@@ -178,6 +180,7 @@ def _measure(peer: Peer, data: PeerData, job: Path) -> dict[str, Any]:
     model = adapter.fit(prepared)
     seconds = clock.perf_counter() - began
     peak = _memory("VmHWM")
+    (job / "fitted").touch()
     loss = data.loss(model)
     if not np.isfinite(loss):
         return {"status": FAILED, "seconds": seconds, "note": "predictions without a finite loss"}
