@@ -74,9 +74,11 @@ def _model(design: Design, share: float) -> Any:
     if design.family == "binomial":
         if share == 0.0:
             return LogisticRegression(max_iter=1000, warm_start=True)
-        return LogisticRegression(
+        model = LogisticRegression(
             l1_ratio=share, solver="saga", max_iter=1000, warm_start=True, random_state=0
         )
+        # Up to scikit-learn 1.7 the share of the lasso counts only if it is asked for by name.
+        return model.set_params(penalty="elasticnet") if model.penalty == "l2" else model
     if share > 0.0:
         raise NotApplicableError("no lasso for counts")
     return PoissonRegressor(max_iter=1000, warm_start=True)
