@@ -56,10 +56,7 @@ $(BENCH_READY): pyproject.toml
 	touch $@
 
 bench: $(BENCH_READY)
-	$(BENCH)/bin/python benchmarks/simulated_worlds.py
-	$(BENCH)/bin/python benchmarks/learned_scale.py
-	$(BENCH)/bin/python benchmarks/paper_scale.py
-	$(BENCH)/bin/python benchmarks/mda10k.py
+	$(BENCH)/bin/python benchmarks/peers.py --cache .bench-results --write docs/results/peers.md
 
 clean:
-	rm -rf $(VENV) $(BENCH) .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(BENCH) .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .bench-results

@@ -1,0 +1,167 @@
+"""driftglm and its peers on the same data in one run: time, test loss, nonzeros, memory.
+
+    python benchmarks/peers.py [--data small paper] [--peers driftglm "skglm lasso"]
+                               [--limit SECONDS] [--cache DIR] [--write docs/results/peers.md]
+                               [--no-yardsticks] [--quick]
+
+Every fit runs in a process of its own, after a tiny one that warms compilers up, and is cut off
+after a time limit (--limit; by default 600 s at paper scale for the contestants that have to be
+there, 60 s for the others, 30 s on smaller data, 120 s for text). The whole run takes up to 40
+minutes on two idle cores. With --cache, a run that was killed goes on where it was. Data that
+are absent are left out; see `peer_data`.
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time as clock
+from dataclasses import asdict
+from pathlib import Path
+
+import peer_data
+from peer_page import draw, page
+from peer_yardsticks import yardsticks
+
+from driftglm.evaluation.fingerprint import data_digest, digest, library_fingerprint
+from driftglm.peers import Result, chosen, run_peers
+from driftglm.peers.process import ABSENT, CUT
+from driftglm.peers.registry import versions
+
+MUST = (
+    "driftglm learned",
+    "skglm lasso",
+    "skglm group lasso",
+    "sklearn Lasso(.001)",
+    "adelie group lasso",
+)
+"""Paper scale is about these: they get the time they need."""
+LONG, MIDDLE, SHORT, TEXT = 600.0, 60.0, 30.0, 120.0
+PAPER_ONLY = ("sklearn Lasso(.001)", "sklearn Lasso(.001) no intercept")
+
+
+class Store:
+    """Results as files; one is used again if nothing that it depends on has changed."""
+
+    def __init__(self, folder, data):
+        self.folder, self.name = folder, data.name
+        folder.mkdir(parents=True, exist_ok=True)
+        parts = (data.X, data.y, data.step, data.X_next, data.y_next)
+        self.data = [data_digest(part) for part in parts]
+
+    def ask(self, peer, run, limit):
+        """The stored result, or that of a new run; one cut off earlier than now is run again."""
+        path = self.folder / f"{self.name}-{digest(peer.name)[:12]}.json"
+        key = self.key(peer)
+        if path.exists():
+            stored = json.loads(path.read_text())
+            result = Result(**stored["result"])
+            if stored["key"] == key and (result.status != CUT or stored["limit"] >= limit):
+                return result
+        result = run()
+        if result.status != ABSENT:
+            part = path.with_suffix(".part")
+            part.write_text(json.dumps({"key": key, "limit": limit, "result": asdict(result)}))
+            part.rename(path)
+        return result
+
+    def key(self, peer):
+        """Hash of the data, the peer's settings and its version; of our own code for ourselves."""
+        own = library_fingerprint() if peer.package == "driftglm" else ""
+        return digest(self.data, asdict(peer), peer.version, own)
+
+
+def limit_of(data, peer, given):
+    """Seconds for one fit."""
+    if given is not None:
+        return given
+    if data.name != "paper":
+        return TEXT if data.family == "text" else SHORT
+    return LONG if peer.name in MUST else MIDDLE
+
+
+def contestants(names, data, quick):
+    """Those asked for; a lasso of one strength belongs to paper scale only."""
+    peers = chosen(names, quick=quick)
+    if names or data.name == "paper":
+        return peers
+    return [peer for peer in peers if peer.name not in PAPER_ONLY]
+
+
+def measure(data, arguments, folder):
+    """All peers on one data set."""
+    store = Store(folder, data)
+
+    def stored(peer, run):
+        return store.ask(peer, run, limit_of(data, peer, arguments.limit))
+
+    return run_peers(
+        data,
+        contestants(arguments.peers, data, arguments.quick),
+        limit=lambda peer: limit_of(data, peer, arguments.limit),
+        stored=stored,
+        advance=told,
+    )
+
+
+def told(result):
+    """One line of progress on stderr."""
+    figures = f"{result.seconds:.1f} s, loss {result.loss:.4f}, " if result.measured else ""
+    print(f"{result.data}: {result.peer}: {result.status}, {figures}{result.note}", file=sys.stderr)
+
+
+def machine():
+    """One line about where this ran."""
+    return (
+        f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores, "
+        "as many threads as a package takes by itself"
+    )
+
+
+def run(arguments, folder):
+    """Results and shapes by data set, and the yardsticks."""
+    results, shapes = {}, {}
+    for name in arguments.data:
+        data = peer_data.load(name, quick=arguments.quick)
+        if data is None:
+            print(f"{name} is not here; left out.", file=sys.stderr)
+            continue
+        n_values = data.X.nnz if data.sparse else data.X.size
+        shapes[name] = (*data.X.shape, data.n_steps, data.family, n_values)
+        results[name] = measure(data, arguments, folder)
+    measured = [] if arguments.no_yardsticks else yardsticks(results, shapes, arguments, folder)
+    return results, shapes, measured
+
+
+def main():
+    """Compare, print the page, write it where asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=peer_data.NAMES, default=peer_data.NAMES)
+    parser.add_argument("--peers", nargs="+", default=[], help="names, or first words of names")
+    parser.add_argument("--limit", type=float, help="seconds for every fit")
+    parser.add_argument("--cache", type=Path, help="folder of finished results, to go on from")
+    parser.add_argument("--write", type=Path, help="the page; its plot is put beside it")
+    parser.add_argument("--no-yardsticks", action="store_true", help="the tables only")
+    parser.add_argument("--quick", action="store_true", help="small data, one peer a package")
+    arguments = parser.parse_args()
+    peers = chosen(arguments.peers)  # better to fail now than in an hour
+    if arguments.write:
+        arguments.write.parent.mkdir(parents=True, exist_ok=True)
+    began = clock.perf_counter()
+    with tempfile.TemporaryDirectory() as scratch:
+        results, shapes, measured = run(arguments, arguments.cache or Path(scratch))
+    minutes = (clock.perf_counter() - began) / 60
+    note = f"{machine()}. This run took {minutes:.0f} minutes"
+    note += ", going on from finished fits where there were any." if arguments.cache else "."
+    plot = arguments.write.with_suffix(".svg") if arguments.write else None
+    text = page(results, shapes, measured, (peers, versions(peers), note, plot and plot.name))
+    print(text)
+    if arguments.write:
+        arguments.write.write_text(text)
+        draw(results, plot)
+
+
+if __name__ == "__main__":
+    main()

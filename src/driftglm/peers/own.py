@@ -1,0 +1,86 @@
+"""driftglm itself, as one contestant among the others."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from driftglm._typing import FloatArray
+from driftglm.peers.data import SMALL, PeerData
+from driftglm.peers.tuning import settled
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted model of the package."""
+
+    family: str
+    model: Any
+    n_nonzero: int
+    converged: bool
+    chosen: str = ""
+
+    def predict(self, X: Any) -> FloatArray:
+        """Means of the step after the last; for text the log-likelihoods of (counts, effects)."""
+        if self.family == "text":
+            counts, effects = X
+            return np.asarray(self.model.document_log_likelihood(counts, effects))
+        if self.family == "binomial":
+            return np.asarray(self.model.predict_proba(X)[:, 1])
+        return np.asarray(self.model.predict(X))
+
+
+class Drift:
+    """An estimator with one of its priors; nothing is tuned."""
+
+    def __init__(self, prior: str = "learned") -> None:
+        self.prior = prior
+
+    def prepare(self, data: PeerData) -> PeerData:
+        """Nothing to do: checks, sorting and conversions are part of the fit."""
+        return data
+
+    def fit(self, data: PeerData) -> Fitted:
+        """One call of `fit`."""
+        import driftglm
+
+        estimators = {
+            "gaussian": driftglm.DriftRegressor,
+            "binomial": driftglm.DriftClassifier,
+            "poisson": driftglm.DriftPoissonRegressor,
+        }
+        if data.family == "text":
+            model = driftglm.DriftTextModel(prior=self.prior, n_jobs=os.cpu_count())
+        else:
+            always = list(data.always_in) or None
+            model = estimators[data.family](prior=self.prior, always_in=always)
+        with settled():  # its own attribute says whether it has converged
+            model.fit(data.X, data.y, time=data.step)
+        kept = int((np.asarray(model.inclusion_probability_) > 0.5).sum())  # noqa: PLR2004
+        return Fitted(
+            data.family, model, kept, bool(model.converged_), f"{model.n_iter_} iterations"
+        )
+
+
+class Baseline:
+    """One of the package's baselines, tuned by itself on the last training step."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def prepare(self, data: PeerData) -> PeerData:
+        """Nothing to do."""
+        return data
+
+    def fit(self, data: PeerData) -> Fitted:
+        """One call of `fit`."""
+        from driftglm import baselines
+
+        model = getattr(baselines, self.name)(family=data.family)
+        with settled() as said:
+            model.fit(data.X, data.y, time=data.step)
+        kept = int((np.abs(model.coef_) > SMALL).sum())
+        return Fitted(data.family, model, kept, said[0], f"strength {model.strength_:.3g}")

@@ -1,0 +1,186 @@
+"""Which peers there are, what they can do and how they are set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+from driftglm.exceptions import DataError
+
+GLM = ("gaussian", "binomial", "poisson")
+TWO = ("gaussian", "binomial")
+TUNED = "10 strengths with warm starts"
+LACKING = {
+    "text": "no model of word counts",
+    "poisson": "no such model of counts",
+    "binomial": "no such model of classes",
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A contestant.
+
+    Parameters
+    ----------
+    name
+        As tables and --peers name it: the package's short name first.
+    package, module
+        What pip installs and what Python imports.
+    target
+        "module:class" of the adapter, imported in the process that fits.
+    families
+        Those it can be used for.
+    settings
+        One line for readers.
+    quick
+        Whether a quick run includes it.
+    """
+
+    name: str
+    package: str
+    module: str
+    target: str
+    settings: str
+    families: tuple[str, ...] = GLM
+    options: dict[str, Any] = field(default_factory=dict)
+    quick: bool = False
+
+    @property
+    def version(self) -> str | None:
+        """Of the installed package; None where there is none."""
+        try:
+            return version(self.package) if find_spec(self.module) is not None else None
+        except PackageNotFoundError:
+            return None
+
+    def adapter(self) -> Any:
+        """The object with `prepare` and `fit`."""
+        module, _, name = self.target.partition(":")
+        return getattr(import_module(module), name)(**self.options)
+
+
+def _own(name: str, settings: str, **more: Any) -> Peer:
+    more = {"families": (*GLM, "text")} | more
+    return Peer(f"driftglm {name}", "driftglm", "driftglm", settings=settings, **more)
+
+
+def _sklearn(name: str, settings: str, **more: Any) -> Peer:
+    target = more.pop("target", "driftglm.peers.with_sklearn:Sklearn")
+    return Peer(f"sklearn {name}", "scikit-learn", "sklearn", target, settings, **more)
+
+
+def _skglm(name: str, settings: str, **more: Any) -> Peer:
+    return Peer(f"skglm {name}", "skglm", "skglm", settings=settings, **more)
+
+
+GROUPS = "one group a feature on the time-expanded design, "
+NEWEST = {"which": "newest step"}
+_ALL = (
+    _own("learned", "defaults", target="driftglm.peers.own:Drift", quick=True),
+    _own(
+        "exact", 'prior="exact"', target="driftglm.peers.own:Drift", options={"prior": "exact"},
+    ),
+    _own(
+        "ridge-all", "baseline on all steps, tuned", target="driftglm.peers.own:Baseline",
+        options={"name": "RidgeAll"}, families=("text",),
+    ),
+    _own(
+        "lasso-all", "baseline on all steps, tuned", target="driftglm.peers.own:Baseline",
+        options={"name": "LassoAll"}, families=("text",),
+    ),
+    _sklearn("lasso-all", TUNED, options={"share": 1.0}, families=TWO, quick=True),
+    _sklearn("lasso-one", TUNED, options={"share": 1.0} | NEWEST, families=TWO),
+    _sklearn("ridge-all", "10 strengths", options={"share": 0.0}, quick=True),
+    _sklearn("ridge-one", "10 strengths", options={"share": 0.0} | NEWEST),
+    _sklearn("elastic net-all", f"l1_ratio=.5, {TUNED}", options={"share": 0.5}, families=TWO),
+    _sklearn(
+        "elastic net-one", f"l1_ratio=.5, {TUNED}", options={"share": 0.5} | NEWEST, families=TWO,
+    ),
+    _sklearn(
+        "Lasso(.001)", "Lasso(alpha=.001, tol=1e-4, max_iter=1000), not tuned",
+        target="driftglm.peers.with_sklearn:FixedLasso", families=("gaussian",),
+    ),
+    _sklearn(
+        "Lasso(.001) no intercept", "as before, fit_intercept=False",
+        target="driftglm.peers.with_sklearn:FixedLasso", options={"intercept": False},
+        families=("gaussian",),
+    ),
+    _skglm("lasso", TUNED, target="driftglm.peers.with_skglm:Lasso", quick=True),
+    _skglm(
+        "group lasso", GROUPS + TUNED, target="driftglm.peers.with_skglm:GroupLasso",
+        families=("gaussian",),
+    ),
+    Peer(
+        "celer lasso", "celer", "celer", "driftglm.peers.with_celer:Lasso", TUNED, TWO, quick=True,
+    ),
+    Peer(
+        "celer group lasso", "celer", "celer", "driftglm.peers.with_celer:GroupLasso",
+        GROUPS + TUNED, ("gaussian",),
+    ),
+    Peer("adelie lasso", "adelie", "adelie", "driftglm.peers.with_adelie:Path", TUNED),
+    Peer(
+        "adelie group lasso", "adelie", "adelie", "driftglm.peers.with_adelie:Path", GROUPS + TUNED,
+        options={"which": "expanded"}, quick=True,
+    ),
+    Peer("glum lasso", "glum", "glum", "driftglm.peers.with_glum:Lasso", TUNED),
+    Peer(
+        "glum ridge-ts", "glum", "glum", "driftglm.peers.with_glum:RidgeOverTime",
+        "block-tridiagonal P2 on the time-expanded design, 4 strengths x 2 correlations",
+        quick=True,
+    ),
+    Peer(
+        "glmnet lasso", "python-glmnet", "glmnet", "driftglm.peers.with_glmnet:Path",
+        f"standardize=False, {TUNED}", TWO, quick=True,
+    ),
+    Peer(
+        "pydlm", "pydlm", "pydlm", "driftglm.peers.with_pydlm:Discounted",
+        "level and all features dynamic, a row a time, 5 discounts", ("gaussian",), quick=True,
+    ),
+    Peer(
+        "statsmodels random walks", "statsmodels", "statsmodels",
+        "driftglm.peers.with_statsmodels:RandomWalks",
+        "MLEModel: coefficients move once a step, two variances by likelihood", ("gaussian",),
+        quick=True,
+    ),
+    Peer(
+        "river online", "river", "river", "driftglm.peers.with_river:Online",
+        "gradient steps, one pass, 5 learning rates", quick=True,
+    ),
+)  # fmt: skip
+
+PEERS = {peer.name: peer for peer in _ALL}
+
+
+def chosen(names: Iterable[str] = (), *, quick: bool = False) -> list[Peer]:
+    """Peers by name or by the first words of it; no name: all, or those of a quick run."""
+    if not (wanted := list(names)):
+        return [peer for peer in PEERS.values() if peer.quick or not quick]
+    out: dict[str, Peer] = {}
+    for name in wanted:
+        exact = {name: PEERS[name]} if name in PEERS else {}
+        found = exact or {key: PEERS[key] for key in PEERS if key.startswith(f"{name} ")}
+        if not found:
+            known = ", ".join(PEERS)
+            raise DataError(f"there is no peer {name!r}; choose among {known}, or a first word.")
+        out |= found
+    return list(out.values())
+
+
+def versions(peers: Iterable[Peer]) -> dict[str, str]:
+    """Of the peers' packages that are installed, and of what they all build on."""
+    packages = {peer.package: peer.version for peer in peers}
+    for name in ("numpy", "scipy", "scikit-learn", "numba"):
+        packages.setdefault(name, version(name))
+    return {name: found for name, found in packages.items() if found is not None}
+
+
+def why_not(peer: Peer, family: str) -> str | None:
+    """The reason why a peer is not applicable to a family, or None."""
+    if family in peer.families:
+        return None
+    return "for text only" if peer.families == ("text",) else LACKING[family]

@@ -1,0 +1,46 @@
+"""adelie: the path of a lasso, and of a group lasso over time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib import import_module
+
+import numpy as np
+import scipy.sparse as sp
+
+from driftglm._typing import FloatArray
+from driftglm.peers.tuning import Design, Solution, Tuned, Which
+
+
+class Path(Tuned):
+    """adelie.grpnet; a group is a column, or a feature of the time-expanded design."""
+
+    whole_path = True
+
+    def __init__(self, which: Which = "all steps") -> None:
+        self.which = which
+
+    def path(
+        self, design: Design, strengths: FloatArray, start: Solution | None
+    ) -> Iterator[Solution]:
+        """One call; adelie starts every strength from the one before."""
+        del start
+        ad = import_module("adelie")
+        threads = os.cpu_count() or 1
+        X = design.X
+        if sp.issparse(X):
+            X = ad.matrix.sparse(X, method="naive", n_threads=threads)
+        state = ad.grpnet(
+            X=X,
+            glm=getattr(ad.glm, design.family)(design.y),
+            groups=np.arange(0, design.X.shape[1], design.n_steps),
+            penalty=np.ones(design.n_groups),
+            lmda_path=strengths,
+            early_exit=False,
+            progress_bar=False,
+            n_threads=threads,
+        )
+        for k in range(state.betas.shape[0]):
+            coef = np.asarray(state.betas[k].todense()).ravel()
+            yield Solution(coef, float(state.intercepts[k]), state.betas.shape[0] == strengths.size)
