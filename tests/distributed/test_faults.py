@@ -25,7 +25,7 @@ CLUSTER = """
 import distributed, sys
 if __name__ == "__main__":
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=":0"
     )
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
