@@ -129,7 +129,7 @@ class WorkerDesign(ColumnDesign):
             squares, sums = self.engine.total(answers, self.n_timesteps)
             memory[key] = squares, sums
             # Those before the shift cannot be asked for again once the workers have made it.
-            recent = [each for each in memory if each[0] == self.shifted == 1]
+            recent = [each for each in memory if each[0] == self.shifted]
             if len(recent) > N_WEIGHED:
                 del memory[recent[0]]
         memory.move_to_end(key)
