@@ -56,8 +56,8 @@ class HereEngine(Engine):
     asked: int = 0
     last = None
 
-    def _finished(self, futures):
-        yield from ((future, future.value) for future in futures)
+    def _finished(self, plans):
+        return [submit(home).value for home, submit in plans]
 
     def ask(self, *args, **kwargs):
         type(self).asked += 1

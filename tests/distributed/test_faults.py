@@ -25,7 +25,7 @@ CLUSTER = """
 import distributed, sys
 if __name__ == "__main__":
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=":0"
     )
     print(cluster.scheduler_address, flush=True)
     sys.stdin.read()
@@ -72,7 +72,7 @@ def test_a_fit_survives_the_death_of_two_workers(kill_worker, at, counts):
     at({12: lambda: kill_worker(0), 25: lambda: kill_worker(1)})
     far = fit(model(max_iter=7, tol=1e-10), da.from_array(X, chunks=(30, -1)), y, time)
     assert_allclose(far.coef_path_, near.coef_path_, rtol=0, atol=1e-8)
-    assert_allclose(far.objective_history_, near.objective_history_, rtol=1e-10)
+    assert_allclose(far.objective_history_, near.objective_history_, rtol=1e-8)
 
 
 @contextlib.contextmanager

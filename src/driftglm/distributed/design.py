@@ -128,8 +128,10 @@ class WorkerDesign(ColumnDesign):
             answers = self.engine.ask("weigh", lambda n: (curvature[where[n]],))
             squares, sums = self.engine.total(answers, self.n_timesteps)
             memory[key] = squares, sums
-            if len(memory) > N_WEIGHED:
-                memory.popitem(last=False)
+            # Those before the shift cannot be asked for again once the workers have made it.
+            recent = [each for each in memory if each[0] == self.shifted]
+            if len(recent) > N_WEIGHED:
+                del memory[recent[0]]
         memory.move_to_end(key)
         return memory[key]
 

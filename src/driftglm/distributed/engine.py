@@ -14,6 +14,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ N_TRIES = 10
 """Times a partition may be lost during one question."""
 
 Arguments = Callable[[int], tuple[Any, ...]]
+Plan = tuple[str, Callable[[str], Any]]
+"""A worker, and what submits a task to it or to another one."""
 
 
 @dataclass
@@ -138,19 +141,22 @@ class Engine:
         for number in todo:
             by_home.setdefault(self._homes[number], []).append(number)
         self.traffic.rounds += 1
-        futures = {}
+        plans: list[Plan] = []
         for home, numbers in by_home.items():
             jobs = [(number, what, todo[number]) for number in numbers]
             self.traffic.sent += sum(_size(job[2]) for job in jobs)
-            future = self.client.submit(
-                serve, self.fit, jobs, workers=[home], allow_other_workers=True, pure=False
-            )
-            futures[future] = numbers
-        for future, (address, answers) in self._finished(list(futures)):
-            for number, answer in zip(futures[future], answers, strict=True):
+            plans.append((home, partial(self._submit_jobs, jobs)))
+        results = self._finished(plans)
+        for numbers, (address, answers) in zip(by_home.values(), results, strict=True):
+            for number, answer in zip(numbers, answers, strict=True):
                 self._homes[number] = address
                 self.traffic.received += _size(answer)
                 yield number, answer
+
+    def _submit_jobs(self, jobs: list[Any], home: str) -> Any:
+        return self.client.submit(
+            serve, self.fit, jobs, workers=[home], allow_other_workers=True, pure=False
+        )
 
     def _load(self, numbers: Sequence[int], wanted: list[Wanted] | None = None) -> list[Any]:
         """Load partitions, one at a time on every worker: a block beside its columns is large."""
@@ -161,17 +167,18 @@ class Engine:
             queues.setdefault(self._homes[number], []).append(number)
         found: dict[int, Any] = {}
         while queues:
-            futures = {}
-            for home, queue in queues.items():
-                number = queue.pop(0)
-                futures[self._submit_load(home, number, wanted)] = number
-            for future, (address, summary) in self._finished(list(futures)):
-                self._homes[futures[future]] = address
-                found[futures[future]] = summary
+            heads = {home: queue.pop(0) for home, queue in queues.items()}
+            plans: list[Plan] = [
+                (home, partial(self._submit_load, number, wanted)) for home, number in heads.items()
+            ]
+            results = self._finished(plans)
+            for number, (address, summary) in zip(heads.values(), results, strict=True):
+                self._homes[number] = address
+                found[number] = summary
             queues = {home: queue for home, queue in queues.items() if queue}
         return [found[number] for number in numbers]
 
-    def _submit_load(self, home: str, number: int, wanted: list[Wanted] | None) -> Any:
+    def _submit_load(self, number: int, wanted: list[Wanted] | None, home: str) -> Any:
         place = {"workers": [home], "allow_other_workers": True}
         block = self.blocks[number]
         if hasattr(block, "__dask_graph__"):
@@ -206,16 +213,27 @@ class Engine:
             "again."
         )
 
-    def _finished(self, futures: list[Any]) -> Iterator[tuple[Any, Any]]:
-        """Futures with their results, once all are done; raises where none will come."""
+    def _finished(self, plans: Sequence[Plan]) -> list[Any]:
+        """Results of tasks, once all are done; raises where none will come.
+
+        A task whose worker is gone is submitted anew for another one: Dask forgets those that were
+        waiting when there was no worker at all. Doing something twice does no harm.
+        """
         wait = dask_distributed().wait
+        homes = [home for home, _ in plans]
+        futures = [submit(home) for home, submit in plans]
         while True:
             try:
                 wait(futures, timeout=WAKE)
                 break
             except TimeoutError:
-                self._workers()
-        yield from zip(futures, self.client.gather(futures), strict=True)
+                workers = sorted(self._workers())
+            for k, future in enumerate(futures):
+                if future.status == "pending" and homes[k] not in workers:
+                    homes[k] = workers[k % len(workers)]
+                    futures[k] = plans[k][1](homes[k])
+        found: list[Any] = self.client.gather(futures)
+        return found
 
     def _check_scheduler(self) -> None:
         if self.client.status != "running":
