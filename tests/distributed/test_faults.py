@@ -109,7 +109,7 @@ def test_a_lost_scheduler_is_one_sentence_and_the_fit_goes_on(tmp_path, monkeypa
         distributed.Client(address, timeout=30),
     ):
         blocks = da.from_array(X, chunks=(60, -1))
-        at({60: lambda: os.killpg(process.pid, signal.SIGKILL)})
+        at({30: lambda: os.killpg(process.pid, signal.SIGKILL)})
         with pytest.raises(EngineError, match=r"scheduler was lost; fit again with checkpoint="):
             fit(DriftRegressor(**given), blocks, y, time, checkpoint=file)
     assert file.exists()
