@@ -31,7 +31,7 @@ from driftglm.estimators.rows import Rows, check_columns
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.estimators.views import ViewName, views_of
-from driftglm.estimators.worker_rows import Given, Workers, rows_on_workers
+from driftglm.estimators.worker_rows import IN_THIS_PROCESS, Given, Workers, rows_on_workers
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
@@ -175,8 +175,17 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
         return PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
 
-    def _fit_rows(self, X: Any, given: Given, workers: Workers) -> Self:
+    def _fit_rows(
+        self,
+        X: Any,
+        y: Any,
+        time: Any,
+        sample_weight: Any,
+        exposure: Any = None,
+        workers: Workers = IN_THIS_PROCESS,
+    ) -> Self:
         """The common part of every `fit`."""
+        given = Given(y, time, sample_weight, exposure)
         announce_compilation(sys.stderr)
         if workers.wanted(X):
             with rows_on_workers(self, X, given, workers) as (far, axis):

@@ -22,7 +22,7 @@ from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.rows import Rows
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile
-from driftglm.estimators.worker_rows import Given, Workers
+from driftglm.estimators.worker_rows import Workers
 from driftglm.exceptions import DataError
 from driftglm.families import Binomial, Family, SoftmaxClass
 from driftglm.families.multinomial import softmax_draws
@@ -232,8 +232,8 @@ max_iter, tol, verbose, random_state, n_jobs
             rows in this process are fitted in it, others on the active client
         checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        given = Given(y, time, sample_weight)
-        return self._fit_rows(X, given, Workers(n_workers, checkpoint))
+        workers = Workers(n_workers, checkpoint)
+        return self._fit_rows(X, y, time, sample_weight, workers=workers)
 
     def update(self, X: Any, y: Any, *, time: Any, sample_weight: Any = None) -> Self:
         """Append rows of new timesteps and fit again, starting from the present fit.

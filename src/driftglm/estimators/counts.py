@@ -18,7 +18,7 @@ from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.rows import Rows
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile
-from driftglm.estimators.worker_rows import Given, Workers
+from driftglm.estimators.worker_rows import Workers
 from driftglm.families import Poisson
 from driftglm.objective import Noise
 from driftglm.priors import Learned, PathPrior
@@ -149,8 +149,8 @@ max_iter, tol, verbose, random_state, n_jobs
             rows in this process are fitted in it, others on the active client
         checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        given = Given(y, time, sample_weight, exposure)
-        return self._fit_rows(X, given, Workers(n_workers, checkpoint))
+        workers = Workers(n_workers, checkpoint)
+        return self._fit_rows(X, y, time, sample_weight, exposure, workers)
 
     def update(
         self, X: Any, y: Any, *, time: Any, sample_weight: Any = None, exposure: Any = None

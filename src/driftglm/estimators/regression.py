@@ -16,7 +16,7 @@ from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.rows import Rows
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile
-from driftglm.estimators.worker_rows import Given, Workers
+from driftglm.estimators.worker_rows import Workers
 from driftglm.families import Gaussian
 from driftglm.objective import Noise
 from driftglm.priors import Learned, PathPrior
@@ -183,8 +183,8 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
             rows in this process are fitted in it, others on the active client
         checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        given = Given(y, time, sample_weight)
-        return self._fit_rows(X, given, Workers(n_workers, checkpoint))
+        workers = Workers(n_workers, checkpoint)
+        return self._fit_rows(X, y, time, sample_weight, workers=workers)
 
     def predict(self, X: Any, *, time: Any = None) -> FloatArray:
         """Predict every row with the coefficients of its step; `time=None`: the next step."""

@@ -115,6 +115,10 @@ class Workers:
         return self.n_workers is not None or is_remote(X)
 
 
+IN_THIS_PROCESS = Workers()
+"""No workers asked for, no file to go on from."""
+
+
 @contextmanager
 def rows_on_workers(
     model: DriftEstimator, X: Any, given: Given, workers: Workers
