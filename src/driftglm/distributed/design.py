@@ -26,6 +26,8 @@ N_WEIGHED = 3
 """Squares and sums of all features that are remembered, by curvature."""
 LARGEST_GRAM = 4 * 2**20
 """Bytes of a block's Gram matrices: what the client works on at once."""
+LARGEST_ANSWERS = 6 * 2**20
+"""Bytes of the Gram matrices of all partitions together; messages hold them several times over."""
 MOST_FIXED, MOST_MOVING = 256, 64
 """Features of a block, at most. Where curvatures never change Gram matrices are made once, and a
 large block saves rounds; else they are made anew in every pass, at m products an entry."""
@@ -179,7 +181,8 @@ class WorkerDesign(ColumnDesign):
         if not order.size:
             return
         run = _Pass(self, rows, paths, fixed)
-        fit = int(np.sqrt(LARGEST_GRAM / (8 * self.n_timesteps)))
+        answers = 4 * sum(each.size for each in self.engine.seen)  # a Gram matrix is symmetric
+        fit = int(np.sqrt(min(LARGEST_GRAM / (8 * self.n_timesteps), LARGEST_ANSWERS / answers)))
         size = max(1, min(fit, MOST_FIXED if fixed else MOST_MOVING))
         for start in range(0, order.size, size):
             yield from run.block(order[start : start + size])

@@ -8,6 +8,7 @@ answered first. What a lost worker had is loaded again, from the blocks' own gra
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import time
 import uuid
@@ -29,6 +30,8 @@ PATIENCE = 60.0
 """Seconds to wait for a worker where there is none."""
 WAKE = 1.0
 """Seconds between looks at whether workers are still there."""
+TIDY = 8 * 2**20
+"""Bytes moved after which what is left of messages is collected."""
 N_TRIES = 10
 """Times a partition may be lost during one question."""
 
@@ -44,6 +47,11 @@ class Traffic:
     sent: int = 0
     received: int = 0
     rounds: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both ways."""
+        return self.sent + self.received
 
 
 @dataclass
@@ -72,6 +80,7 @@ class Engine:
     fit: str = field(default_factory=lambda: uuid.uuid4().hex)
     traffic: Traffic = field(default_factory=Traffic)
     _homes: dict[int, str] = field(default_factory=dict)
+    _tidied: int = 0
 
     @property
     def count(self) -> int:
@@ -147,11 +156,21 @@ class Engine:
             self.traffic.sent += sum(_size(job[2]) for job in jobs)
             plans.append((home, partial(self._submit_jobs, jobs)))
         results = self._finished(plans)
+        self._tidy()
         for numbers, (address, answers) in zip(by_home.values(), results, strict=True):
             for number, answer in zip(numbers, answers, strict=True):
                 self._homes[number] = address
                 self.traffic.received += _size(answer)
                 yield number, answer
+
+    def _tidy(self) -> None:
+        """Messages of tasks that are done lie about in reference cycles until they are collected.
+
+        Python does so by the number of objects, not by their size.
+        """
+        if self.traffic.total - self._tidied > TIDY:
+            self._tidied = self.traffic.total
+            gc.collect()
 
     def _submit_jobs(self, jobs: list[Any], home: str) -> Any:
         return self.client.submit(
