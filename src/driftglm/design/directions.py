@@ -119,8 +119,11 @@ class _Part:
     def _dense(self, X: Any, columns: slice) -> FloatArray:
         block = X[:, columns]
         block = block.toarray() if hasattr(block, "toarray") else block
-        away = (block - self.shift[self.steps, columns]) / self.unit[columns]
-        return np.asarray(away * self.root[:, None])
+        away = self.shift[self.steps, columns]
+        np.subtract(block, away, out=away)
+        away /= self.unit[columns]
+        away *= self.root[:, None]
+        return away
 
 
 def _orthonormal(columns: FloatArray) -> FloatArray:

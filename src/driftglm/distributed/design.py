@@ -26,7 +26,7 @@ N_WEIGHED = 3
 """Squares and sums of all features that are remembered, by curvature."""
 LARGEST_GRAM = 4 * 2**20
 """Bytes of a block's Gram matrices: what the client works on at once."""
-LARGEST_ANSWERS = 6 * 2**20
+LARGEST_ANSWERS = 4 * 2**20
 """Bytes of the Gram matrices of all partitions together; messages hold them several times over."""
 MOST_FIXED, MOST_MOVING = 256, 64
 """Features of a block, at most. Where curvatures never change Gram matrices are made once, and a

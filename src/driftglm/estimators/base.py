@@ -504,7 +504,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 f"{'the strongest' if prior.tau > 0 else 'no'} autocorrelation. This is common "
                 "and harmless; pass a number for rate to silence it.",
                 DataWarning,
-                stacklevel=7,
+                stacklevel=8,
             )
         return objectives, result
 
@@ -527,7 +527,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 f"{result.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. With "
                 "the paper's priors a feature close to the threshold of being kept is often why.",
                 ConvergenceWarning,
-                stacklevel=7,
+                stacklevel=8,
             )
 
     # ----------------------------------------------------------- extrapolation
