@@ -76,9 +76,9 @@ LEARNED = """## What was learned
   alone is a strong baseline; the learned prior is level with it in loss, and knows how sure it is.
 - The paper's priors, modes without a dispersion, are good in most months and far off in a few: a
   dummy seen in a single step can take any coefficient.
-- The background and the two views of a level were developed with test years of mda10k_vol in sight,
-  centring with those of elec2 and bike_hour: the learned prior's figures are not out of sample as
-  the baselines' are ([which choice was made by what](../adr/0009-background-and-views.md)).
+- Constants of the learned prior stand on development steps and simulated worlds
+  ([the table](choices.md)). The first version of them was found with test years in sight, so that
+  the idea of a background, of two views and of centring is not out of sample as the baselines are.
 - mda10k_vol and beige_fomc have pages of their own: [annual reports](mda10k.md) and
   [text](beige-fomc.md).
 """
