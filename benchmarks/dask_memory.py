@@ -1,6 +1,6 @@
 """Peak memory of every process of a fit to data that workers cannot hold.
 
-    python benchmarks/dask_memory.py [--megabytes 800] [--features 500]
+    python benchmarks/dask_memory.py [--megabytes 1200] [--features 800]
 
 The data set is four times what one worker may hold: its memory limit, less what Python and its
 libraries take. Figures are resident sizes above those of the idle processes, sampled ten times a
@@ -53,8 +53,8 @@ class Watch(threading.Thread):
 def main():
     """Print one line a process."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--megabytes", type=int, default=800)
-    parser.add_argument("--features", type=int, default=500)
+    parser.add_argument("--megabytes", type=int, default=1200)
+    parser.add_argument("--features", type=int, default=800)
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")

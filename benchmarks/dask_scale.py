@@ -1,16 +1,23 @@
 """Fits on Dask workers: seconds by number of workers, and bytes that move.
 
-    python benchmarks/dask_scale.py [--rows 200000] [--features 200] [--workers 1 2]
+    python benchmarks/dask_scale.py [--rows 200000] [--features 200] [--workers 1 2] [--paper]
 
 Each fit has its own local cluster. Bytes are those of the arrays in all questions and answers.
+--paper: words at the paper's scale (10,000 columns, 30 million entries) in sparse partitions on disk,
+and a fit in this process beside those on workers.
 """
 
 import argparse
+import tempfile
 import time as clock
 import warnings
+from pathlib import Path
 
+import dask
 import dask.array as da
 import numpy as np
+import scipy.sparse as sp
+from worlds import paper_scale
 
 from distributed import Client, LocalCluster
 from driftglm import DriftRegressor
@@ -41,6 +48,20 @@ def world(n_rows, n_features, n_parts):
     return X, (time - 3.5) * 0.2 * first + second + noise, time
 
 
+def paper(folder, n_parts):
+    """The same at the paper's scale: partitions are files."""
+    (X, y, time), _ = paper_scale()
+    ends = np.linspace(0, X.shape[0], n_parts + 1).astype(int)
+    parts = []
+    for k in range(n_parts):
+        sp.save_npz(folder / f"{k}.npz", X[ends[k] : ends[k + 1]].tocsr(), compressed=False)
+        parts.append(dask.delayed(sp.load_npz)(folder / f"{k}.npz"))
+    began = clock.perf_counter()
+    DriftRegressor().fit(X, y, time=time)
+    print(f"\nIn this process: {clock.perf_counter() - began:.1f} s\n")
+    return parts, y, time
+
+
 def main():
     """Print one line a number of workers."""
     parser = argparse.ArgumentParser()
@@ -49,6 +70,7 @@ def main():
     parser.add_argument("--parts", type=int, default=16)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--passes", type=int, default=10)
+    parser.add_argument("--paper", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     traffic = []
@@ -59,6 +81,13 @@ def main():
         close(self)
 
     engine.Engine.close = closed
+    scratch = tempfile.TemporaryDirectory()  # noqa: SIM115
+    most = 1000 if asked.paper else asked.passes
+    data = (
+        paper(Path(scratch.name), asked.parts)
+        if asked.paper
+        else world(asked.rows, asked.features, asked.parts)
+    )
     print("| workers | seconds | rounds | MB to workers | MB to client |\n|---|---|---|---|---|")
     for n_workers in asked.workers:
         with (
@@ -67,11 +96,11 @@ def main():
             ) as cluster,
             Client(cluster),
         ):
-            X, y, time = world(asked.rows, asked.features, asked.parts)
-            small = slice(0, 4 * (asked.rows // asked.parts))
-            DriftRegressor(max_iter=2).fit(X[small], y[small], time=time[small])  # to warm up
+            small = world(800, 40, 4)
+            DriftRegressor(max_iter=2).fit(small[0], small[1], time=small[2])  # to warm up
+            X, y, time = data
             began = clock.perf_counter()
-            DriftRegressor(max_iter=asked.passes).fit(X, y, time=time)
+            DriftRegressor(max_iter=most).fit(X, y, time=time)
             seconds = clock.perf_counter() - began
         moved = traffic[-1]
         print(
