@@ -3,7 +3,7 @@
     python benchmarks/dask_scale.py [--rows 200000] [--features 200] [--workers 1 2] [--paper]
 
 Each fit has its own local cluster. Bytes are those of the arrays in all questions and answers.
---paper: words at the paper's scale (10,000 columns, 30 million entries) in sparse partitions on disk,
+--paper: words at the paper's scale (10,000 columns, 30 million entries), partitions in files,
 and a fit in this process beside those on workers.
 """
 
