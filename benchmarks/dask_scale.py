@@ -81,7 +81,7 @@ def main():
         close(self)
 
     engine.Engine.close = closed
-    scratch = tempfile.TemporaryDirectory()  # noqa: SIM115
+    scratch = tempfile.TemporaryDirectory()
     most = 1000 if asked.paper else asked.passes
     data = (
         paper(Path(scratch.name), asked.parts)
