@@ -177,6 +177,7 @@ def test_hovering_shows_every_value_with_its_band(visit, report):
     assert len(values) == page.locator("#paths .chips li").count()
     page.locator("#paths summary").click()
     row = page.locator("#paths details tbody tr", has_text=str(year))
+    row.wait_for()  # the table is made when it is opened
     assert row.locator("td").all_inner_texts() == values
     for text in values:
         value, rest = text.split(" (")
