@@ -219,3 +219,8 @@ def test_an_array_is_nothing_for_workers_unless_asked():
     assert not is_remote(X)
     assert not is_remote(sp.csr_matrix(X))
     assert not is_remote(X.tolist())
+
+
+def test_a_folder_that_is_not_there_is_named_before_a_cluster_is_asked_for():
+    with pytest.raises(DataError, match="the folder 'no-such-folder' has no"):
+        DriftRegressor().fit("no-such-folder", "y")

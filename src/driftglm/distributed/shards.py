@@ -45,8 +45,8 @@ class Shards:
         path = Path(self.folder) / MANIFEST
         if not path.is_file():
             raise DataError(
-                f"the folder {str(self.folder)!r} has no {MANIFEST}: it holds no shards, or the "
-                "run that wrote them did not finish. Run `driftglm shard` again."
+                f"the folder {str(self.folder)!r} has no {MANIFEST}: it is not there, holds no "
+                "shards, or the run that wrote them did not finish. Run `driftglm shard` again."
             )
         try:
             content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))

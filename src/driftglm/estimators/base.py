@@ -185,13 +185,12 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         workers: Workers = IN_THIS_PROCESS,
     ) -> Self:
         """The common part of every `fit`."""
-        given = Given(y, time, sample_weight, exposure)
         announce_compilation(sys.stderr)
         if workers.wanted(X):
+            given = Given(y, time, sample_weight, exposure)
             with rows_on_workers(self, X, given, workers) as (far, axis):
                 self._fit_from(workers.checkpoint, far, axis)
             return self
-        y, time, sample_weight, exposure = vars(given).values()
         X, y = validate_data(
             self,
             X,

@@ -125,6 +125,9 @@ def rows_on_workers(
 ) -> Iterator[tuple[WorkerRows, TimeAxis]]:
     """Rows for a fit, and the axis of their steps; workers hold X as long as the context lasts."""
     _refuse(model)
+    shards = folder_of(X)
+    if shards is not None:
+        shards.manifest()  # a folder that is not there is found before a cluster is asked for
     advice = "fit again with the scheduler up"
     if workers.checkpoint is not None:
         advice = f"fit again with checkpoint={str(workers.checkpoint)!r} to go on from where it was"
