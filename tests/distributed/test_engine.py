@@ -35,9 +35,24 @@ class HereClient:
     """Does at once what it is asked for, as one of two workers."""
 
     status, dashboard_link = "running", None
+    repeats = None
+
+    def __init__(self):
+        self.past = []
 
     def submit(self, function, *args, **_):
-        return Done(function(*args))
+        """With `repeats`, a random generator: do some earlier tasks again, before and after."""
+        self._repeat()
+        done = Done(function(*args))
+        self.past.append((function, args))
+        self._repeat()
+        return done
+
+    def _repeat(self):
+        if self.repeats is not None and self.past:
+            for k in self.repeats.integers(0, len(self.past), 2):
+                function, args = self.past[k]
+                function(*args)
 
     def compute(self, block, **_):
         return block.compute()
@@ -47,6 +62,7 @@ class HereClient:
 
     def run(self, function, *args, **_):
         function(*args)
+        self._repeat()
 
 
 class HereEngine(Engine):
@@ -63,7 +79,7 @@ class HereEngine(Engine):
         type(self).asked += 1
         type(self).last = self
         for number in self.lose.get(self.asked, ()):
-            worker._STORES[self.fit].partitions.pop(number)
+            worker._STORES[self.fit].partitions.pop(number, None)
         return super().ask(*args, **kwargs)
 
 
@@ -130,6 +146,22 @@ def test_what_is_lost_at_any_moment_is_told_again(monkeypatch, maker):
     # Partitions are added up in their order, whoever has them: no digit differs.
     assert_array_equal(broken.coef_path_, whole.coef_path_)
     assert_array_equal(broken.objective_history_, whole.objective_history_)
+
+
+@MAKERS
+@pytest.mark.usefixtures("here")
+def test_tasks_that_are_done_again_too_late_change_nothing(monkeypatch, maker):
+    """As Dask does with finished tasks whose results died with a worker."""
+    monkeypatch.setattr(far_design, "MOST_FIXED", 7)
+    monkeypatch.setattr(far_design, "MOST_MOVING", 5)
+    X, y, time = rows(counts=maker is DriftPoissonRegressor)
+    whole = fit(maker(max_iter=4), X, y, time, n_workers=2)
+    n_asked, HereEngine.asked = HereEngine.asked, 0
+    HereEngine.lose = {k: {k % 4} for k in range(1, n_asked + 1, 3)}
+    monkeypatch.setattr(HereClient, "repeats", np.random.default_rng(0))
+    late = fit(maker(max_iter=4), X, y, time, n_workers=2)
+    assert_array_equal(late.coef_path_, whole.coef_path_)
+    assert_array_equal(late.objective_history_, whole.objective_history_)
 
 
 @pytest.mark.usefixtures("here")

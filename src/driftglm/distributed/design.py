@@ -152,13 +152,9 @@ class WorkerDesign(ColumnDesign):
     def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
         """The workers take the shift off their values, once."""
         if self.engine.specs[0].shift is None and shift.any():
-            answers = self.engine.ask("take_off", lambda _: (shift,))
-            largest = np.max(answers, axis=0)
+            largest = np.max(self.engine.ask("left", lambda _: (shift,)), axis=0)
             left = largest[full] > ROUNDING * np.abs(shift[full])
-            constant = full[~left & (shift[full] != 0)]
-            self.engine.tell_shift(shift, constant)
-            if constant.size:
-                self.engine.ask("blank", lambda _: (constant,))
+            self.engine.take_off(shift, full[~left & (shift[full] != 0)])
         return self.values
 
     def scores(self, basis: FloatArray) -> WorkerScores:  # type: ignore[override]

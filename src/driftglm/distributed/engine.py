@@ -80,6 +80,7 @@ class Engine:
     fit: str = field(default_factory=lambda: uuid.uuid4().hex)
     traffic: Traffic = field(default_factory=Traffic)
     _homes: dict[int, str] = field(default_factory=dict)
+    _generations: dict[int, int] = field(default_factory=dict)
     _tidied: int = 0
 
     @property
@@ -141,9 +142,10 @@ class Engine:
             out[..., where] = answer
         return out
 
-    def tell_shift(self, shift: FloatArray, constant: IntArray) -> None:
-        """What a partition that is loaded from now on must take off its columns."""
+    def take_off(self, shift: FloatArray, constant: IntArray) -> None:
+        """Have all partitions take a number off their columns, also those loaded from now on."""
         self.specs = [replace(spec, shift=shift, constant=constant) for spec in self.specs]
+        self.ask("take_off", lambda _: (shift, constant))
 
     def _round(self, what: str, todo: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         by_home: dict[str, list[int]] = {}
@@ -152,7 +154,7 @@ class Engine:
         self.traffic.rounds += 1
         plans: list[Plan] = []
         for home, numbers in by_home.items():
-            jobs = [(number, what, todo[number]) for number in numbers]
+            jobs = [(self._name(n), what, todo[n]) for n in numbers]
             self.traffic.sent += sum(_size(job[2]) for job in jobs)
             plans.append((home, partial(self._submit_jobs, jobs)))
         results = self._finished(plans)
@@ -162,6 +164,9 @@ class Engine:
                 self._homes[number] = address
                 self.traffic.received += _size(answer)
                 yield number, answer
+
+    def _name(self, number: int) -> tuple[int, int, bool]:
+        return number, self._generations[number], self.specs[number].shift is not None
 
     def _tidy(self) -> None:
         """Messages of tasks that are done lie about in reference cycles until they are collected.
@@ -183,6 +188,7 @@ class Engine:
             self._rehouse(numbers)
         queues: dict[str, list[int]] = {}
         for number in numbers:
+            self._generations[number] = self._generations.get(number, 0) + 1
             queues.setdefault(self._homes[number], []).append(number)
         found: dict[int, Any] = {}
         while queues:
@@ -203,9 +209,8 @@ class Engine:
         if hasattr(block, "__dask_graph__"):
             block = self.client.compute(block, **place)
         asked = None if wanted is None else wanted[number]
-        return self.client.submit(
-            load, block, self.fit, number, self.specs[number], asked, pure=False, **place
-        )
+        known = (number, self._generations[number]), self.specs[number]
+        return self.client.submit(load, block, self.fit, *known, asked, pure=False, **place)
 
     def _rehouse(self, numbers: Sequence[int]) -> None:
         """Give lost partitions to the workers that have the fewest."""
@@ -236,7 +241,8 @@ class Engine:
         """Results of tasks, once all are done; raises where none will come.
 
         A task whose worker is gone is submitted anew for another one: Dask forgets those that were
-        waiting when there was no worker at all. Doing something twice does no harm.
+        waiting when there was no worker at all. Doing something twice does no harm: workers know
+        what comes too late.
         """
         wait = dask_distributed().wait
         homes = [home for home, _ in plans]
@@ -252,6 +258,8 @@ class Engine:
                     homes[k] = workers[k % len(workers)]
                     futures[k] = plans[k][1](homes[k])
         found: list[Any] = self.client.gather(futures)
+        for future in futures:  # else Dask would do them again if their worker died
+            future.release()
         return found
 
     def _check_scheduler(self) -> None:

@@ -3,12 +3,19 @@
 A worker keeps the partitions it has loaded, and, during a pass over the features, the score of
 their rows. Both can be lost at any time: who is asked for what it does not have answers LOST, and
 is told again. So what a worker knows is a function of what the client has told it, and no more.
+
+Dask may do a task a second time, and late: it does so with finished ones whose result died with
+a worker, in the middle of what came after. Partitions therefore carry the number of times they
+were loaded, their generation, and whether their columns are shifted: a load of an earlier one is
+too late and changes nothing, and jobs are for the partition they name. One thread at a time works
+for a fit.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -118,10 +125,11 @@ class Run:
 
 @dataclass
 class Partition:
-    """Rows of X in columns, sorted by step."""
+    """Rows of X in columns, sorted by step; `generation` counts how often they were loaded."""
 
     columns: Columns
     steps: IntArray
+    generation: int
     shifted: bool = False
     run: Run | None = None
     scores: tuple[int, FloatArray | Path] | None = None
@@ -177,32 +185,33 @@ class Partition:
             out = np.concatenate([out, found], axis=1)
         return out
 
-    def take_off(self, shift: FloatArray) -> FloatArray:
-        """Take a number off the entries of every column; returns the largest that is left."""
-        if self.shifted:
-            raise Lost
+    def left(self, shift: FloatArray) -> FloatArray:
+        """(n_features,) largest entry once a number is taken off those of every column."""
         largest = np.zeros(shift.size)
         for features in self.columns.pieces():
             moved = features[shift[features] != 0]
-            if not moved.size:
-                continue
             part = self.columns.take(moved)
             for k, i in enumerate(moved):
                 own = part.values[part.segments[k, 0] : part.segments[k, -1]]
-                own -= shift[i]
-                largest[i] = np.abs(own).max(initial=0.0)
-            self.columns.replace(moved, part.values)
-        self.shifted = True
+                largest[i] = np.abs(own - shift[i]).max(initial=0.0)
         return largest
 
-    def blank(self, constant: IntArray) -> None:
-        """Set columns to zero of which rounding errors alone are left."""
-        if not constant.size:
+    def take_off(self, shift: FloatArray, constant: IntArray) -> None:
+        """Take a number off the entries of every column, once.
+
+        `constant` are columns of which rounding errors alone would be left: they become zero.
+        """
+        if self.shifted:
             return
-        part = self.columns.take(constant)
-        for k in range(constant.size):
-            part.values[part.segments[k, 0] : part.segments[k, -1]] = 0.0
-        self.columns.replace(constant, part.values)
+        nothing = np.isin(np.arange(shift.size), constant)
+        for features in self.columns.pieces():
+            moved = features[(shift[features] != 0) | nothing[features]]
+            part = self.columns.take(moved)
+            for k, i in enumerate(moved):
+                own = part.values[part.segments[k, 0] : part.segments[k, -1]]
+                own -= own if nothing[i] else shift[i]
+            self.columns.replace(moved, part.values)
+        self.shifted = True
 
     def visit(
         self,
@@ -270,29 +279,43 @@ class Store:
     folder: Path
     limit: float
     partitions: dict[int, Partition] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def _held(self) -> int:
         kept = (each.columns for each in self.partitions.values())
         return sum(each.nbytes for each in kept if isinstance(each, MemoryColumns))
 
-    def add(self, number: int, design: ColumnDesign) -> Partition:
+    def add(self, number: int, generation: int, design: ColumnDesign, spec: Spec) -> None:
         """Keep a partition in memory if there is room for it, else in files."""
-        old = self.partitions.pop(number, None)
+        old = self.partitions.get(number)
+        if old is not None and old.generation >= generation:
+            return
         if old is not None:
+            del self.partitions[number]
             old.columns.drop()
         columns: Columns = MemoryColumns(design)
         if self._held + MemoryColumns(design).nbytes > self.limit:
             columns = FileColumns(design, self.folder / str(number))
-        self.partitions[number] = Partition(columns, design.steps)
-        return self.partitions[number]
+        partition = Partition(columns, design.steps, generation)
+        if spec.shift is not None and spec.constant is not None:
+            partition.take_off(spec.shift, spec.constant)
+        self.partitions[number] = partition
 
 
 _STORES: dict[str, Store] = {}
+_FORGOTTEN: set[str] = set()
+"""Fits that have ended: what comes for them comes too late."""
+_LOCK = threading.Lock()
 
 
-def load(block: Any, fit: str, number: int, spec: Spec, wanted: Wanted | None) -> Any:
-    """Make a block of rows a partition of this worker; returns its address and a Summary."""
+def load(
+    block: Any, fit: str, place: tuple[int, int], spec: Spec, wanted: Wanted | None
+) -> tuple[str, Summary | None]:
+    """Make a block of rows a partition of this worker; returns its address and a Summary.
+
+    `place` is the number of the partition and its generation.
+    """
     from sklearn.utils import check_array
 
     X: Any = check_array(
@@ -307,10 +330,11 @@ def load(block: Any, fit: str, number: int, spec: Spec, wanted: Wanted | None) -
     chosen = X if spec.kept is None else X[spec.kept]
     ordinary = chosen if spec.ordinary is None else chosen[:, spec.ordinary]
     design, _ = ColumnDesign.from_matrix(ordinary, spec.codes, spec.n_steps)
-    partition = _store(fit).add(number, design)
-    if spec.shift is not None and spec.constant is not None:
-        partition.take_off(spec.shift)
-        partition.blank(spec.constant)
+    counts = np.diff(design.segments, axis=1)
+    store = _store(fit)
+    if store is not None:
+        with store.lock:
+            store.add(*place, design, spec)
     if wanted is None:
         return _address(), None
     low, high = _ranges(X) if X.shape[0] else (None, None)
@@ -318,34 +342,48 @@ def load(block: Any, fit: str, number: int, spec: Spec, wanted: Wanted | None) -
     return _address(), Summary(
         low,
         high,
-        np.diff(design.segments, axis=1),
+        counts,
         ordinary[wanted.rows],
         np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns),
         np.asarray(chosen.sum(axis=0)).ravel(),
     )
 
 
-def serve(fit: str, jobs: list[tuple[int, str, tuple[Any, ...]]]) -> tuple[str, list[Any]]:
+Job = tuple[tuple[int, int, bool], str, tuple[Any, ...]]
+"""Partition, its generation and whether it is shifted; what to do, arguments."""
+
+
+def serve(fit: str, jobs: list[Job]) -> tuple[str, list[Any]]:
     """Do jobs on some partitions, one after the other; returns this worker's address too."""
     store = _STORES.get(fit)
-    answers: list[Any] = []
-    for number, what, arguments in jobs:
-        partition = None if store is None else store.partitions.get(number)
-        if partition is None or store is None:
-            answers.append(LOST)
-            continue
-        place = (store.folder / f"{number}-scores",) if what == "score" else ()
-        try:
-            answers.append(getattr(partition, what)(*arguments, *place))
-        except Lost:
-            answers.append(LOST)
-    return _address(), answers
+    if store is None:
+        return _address(), [LOST] * len(jobs)
+    with store.lock:
+        return _address(), [_answer(store, job) for job in jobs]
+
+
+def _answer(store: Store, job: Job) -> Any:
+    (number, generation, shifted), what, arguments = job
+    partition = store.partitions.get(number)
+    if partition is None or partition.generation != generation:
+        return LOST
+    if partition.shifted != shifted and what != "take_off":
+        return LOST
+    place = (store.folder / f"{number}-scores",) if what == "score" else ()
+    try:
+        return getattr(partition, what)(*arguments, *place)
+    except Lost:
+        return LOST
 
 
 def forget(fit: str) -> None:
     """Free what a fit holds on this worker."""
-    store = _STORES.pop(fit, None)
-    if store is not None:
+    with _LOCK:
+        _FORGOTTEN.add(fit)
+        store = _STORES.pop(fit, None)
+    if store is None:
+        return
+    with store.lock:
         for partition in store.partitions.values():
             partition.columns.drop()
         with contextlib.suppress(OSError):
@@ -360,14 +398,17 @@ def shape_of(block: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1]) if len(shape) > 1 else -1
 
 
-def _store(fit: str) -> Store:
-    if fit not in _STORES:
-        worker = _worker()
-        limit = getattr(worker.memory_manager, "memory_limit", None)
-        folder = Path(worker.local_directory) / f"driftglm-{fit}"
-        room = SHARE * limit - _resident() if limit else np.inf
-        _STORES[fit] = Store(folder, room)
-    return _STORES[fit]
+def _store(fit: str) -> Store | None:
+    with _LOCK:
+        if fit in _FORGOTTEN:
+            return None
+        if fit not in _STORES:
+            worker = _worker()
+            limit = getattr(worker.memory_manager, "memory_limit", None)
+            folder = Path(worker.local_directory) / f"driftglm-{fit}"
+            room = SHARE * limit - _resident() if limit else np.inf
+            _STORES[fit] = Store(folder, room)
+        return _STORES[fit]
 
 
 def _worker() -> Any:
