@@ -30,7 +30,7 @@ N_START_PASSES = 15
 
 @dataclass(frozen=True)
 class Found:
-    """How L-BFGS ended; `relative` is the gradient's norm over that at the start."""
+    """How L-BFGS ended; `relative` is the least relative gradient on the way."""
 
     seconds: float
     start_seconds: float
@@ -103,21 +103,25 @@ def prior_gradient(beta, laws):
 
 
 def lbfgs_text(data, limit):
-    """Minimise until the gradient is 1e-4 of what it was at the start, or time is up."""
+    """Minimise until the gradient is small, or time is up.
+
+    Small is 1e-4 of what it was at the start, or of the objective, whatever comes first.
+    """
     objective = TextObjective(data.X, np.asarray(data.y), data.step)
     began = clock.perf_counter()
     start = objective.start()
     start_seconds = clock.perf_counter() - began
-    norms, values = [], []
+    norms, values, small = [], [], []
 
     def evaluate(x):
         value, gradient = objective(x.reshape(start.shape))
         norms.append(float(np.linalg.norm(gradient)))
         values.append(value)
+        small.append(norms[-1] / max(norms[0], abs(value)))
         return value, gradient.ravel()
 
     def after_step(_):
-        if norms[-1] <= GOAL * norms[0] or clock.perf_counter() - began > limit:
+        if small[-1] <= GOAL or clock.perf_counter() - began > limit:
             raise StopIteration
 
     minimize(
@@ -129,4 +133,4 @@ def lbfgs_text(data, limit):
         options={"maxiter": 100_000, "maxfun": 100_000, "ftol": 0.0, "gtol": 0.0},
     )
     seconds = clock.perf_counter() - began
-    return Found(seconds, start_seconds, len(norms), norms[-1] / norms[0], values[-1])
+    return Found(seconds, start_seconds, len(norms), min(small), values[-1])

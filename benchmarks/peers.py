@@ -35,6 +35,7 @@ MUST = (
     "skglm lasso",
     "skglm group lasso",
     "sklearn Lasso(.001)",
+    "sklearn Lasso(.001) no intercept",
     "adelie group lasso",
 )
 """Paper scale is about these: they get the time they need."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from driftglm.peers.data import SMALL, Linear, PeerData, mean_loss
 
-RATES = (0.1, 0.03, 0.01, 0.003, 0.001)
+RATES = (0.1, 0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5)
 
 
 class Online:
@@ -27,20 +27,28 @@ class Online:
         """The learning rate on the last training step, then all rows."""
         last = np.flatnonzero(data.step == data.step.max())
         before = np.flatnonzero(data.step < data.step.max())
-        errors = []
+        errors = {}
         for rate in RATES:
-            error = np.inf
-            with contextlib.suppress(OverflowError):  # it has diverged
-                linear = _passed(data, before, rate)
+            linear = _passed(data, before, rate)
+            if linear is not None:
                 error = mean_loss(data.family, data.y[last], linear.predict(data.X[last]))
-            errors.append(error if np.isfinite(error) else np.inf)
-        best = RATES[int(np.argmin(errors))]
+                errors[rate] = error if np.isfinite(error) else np.inf
         every = np.arange(data.y.size)
-        return replace(_passed(data, every, best), chosen=f"learning rate {best}")
+        for rate in sorted(errors, key=errors.__getitem__):
+            found = _passed(data, every, rate)
+            if found is not None:
+                return replace(found, chosen=f"learning rate {rate}")
+        raise ArithmeticError("diverges with every learning rate")
 
 
-def _passed(data: PeerData, rows: Any, rate: float) -> Linear:
-    """One pass; a model that diverges has coefficients that are not finite."""
+def _passed(data: PeerData, rows: Any, rate: float) -> Linear | None:
+    """One pass; None where it diverges."""
+    with contextlib.suppress(OverflowError), np.errstate(all="ignore"):
+        return _stepped(data, rows, rate)
+    return None
+
+
+def _stepped(data: PeerData, rows: Any, rate: float) -> Linear:
     optim = import_module("river.optim")
     kinds = import_module("river.linear_model")
     optimizer = optim.SGD(rate)
@@ -50,14 +58,13 @@ def _passed(data: PeerData, rows: Any, rate: float) -> Linear:
         losses = {"gaussian": optim.losses.Squared, "poisson": optim.losses.Poisson}
         model = kinds.LinearRegression(optimizer=optimizer, loss=losses[data.family]())
     scaler = None if data.sparse else import_module("river.preprocessing").StandardScaler()
-    with np.errstate(all="ignore"):
-        for row, y in zip(_dicts(data.X[rows]), data.y[rows].tolist(), strict=True):
-            known = row
-            if scaler is not None:
-                scaler.learn_one(row)
-                known = scaler.transform_one(row)
-            model.learn_one(known, bool(y) if data.family == "binomial" else y)
-        return _linear(data, model, scaler)
+    for row, y in zip(_dicts(data.X[rows]), data.y[rows].tolist(), strict=True):
+        known = row
+        if scaler is not None:
+            scaler.learn_one(row)
+            known = scaler.transform_one(row)
+        model.learn_one(known, bool(y) if data.family == "binomial" else y)
+    return _linear(data, model, scaler)
 
 
 def _linear(data: PeerData, model: Any, scaler: Any) -> Linear:
