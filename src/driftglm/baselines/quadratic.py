@@ -30,6 +30,8 @@ DENSE_LIMIT = 50_000_000
 """Largest matrix (in numbers) that may be made dense to project free columns out of it."""
 N_ALTERNATIONS = 500
 RANK = 1e-10
+MANY_COLUMNS = 500
+"""From so many columns on a lasso descends along those that can matter alone."""
 
 
 class Quadratic(Protocol):
@@ -196,7 +198,51 @@ class LassoQuadratic(_Weighted):
             data = self.complement, self.project(self.target)
         elif self.centering:
             data = X, target - explained, weights
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", SklearnConvergenceWarning)
-            self.model.fit(*data)
-        return not any(issubclass(w.category, SklearnConvergenceWarning) for w in caught)
+        if data[0].shape[1] < MANY_COLUMNS:
+            return _settled(self.model, *data)
+        return self._work(*data)
+
+    def _work(self, X: Any, y: FloatArray, weights: FloatArray | None = None) -> bool:
+        """Descend along some columns, take in those that pull more than the penalty, again.
+
+        The optimum is the same, at a fraction of the time where most coefficients are zero.
+        """
+        model, coef = self.model, np.asarray(self.model.coef_, dtype=np.float64)
+        weigh = np.ones(y.size) if weights is None else weights
+        limit = float(model.alpha * weigh.sum())
+        chosen = coef != 0
+        pull = _pull(X[:, chosen] @ coef[chosen], X, y, weigh, centered=model.fit_intercept)
+        chosen |= pull > limit
+        while True:
+            settled = True
+            if chosen.any():
+                few = X[:, chosen]
+                model.set_params(precompute=not is_sparse(X) and few.shape[1] < y.size)
+                model.coef_ = coef[chosen]
+                settled = _settled(model, few, y, *(() if weights is None else (weights,)))
+                coef = np.zeros(X.shape[1])
+                coef[chosen] = model.coef_
+                pull = _pull(few @ model.coef_, X, y, weigh, centered=model.fit_intercept)
+            missing = (pull > limit * (1.0 + model.tol)) & ~chosen
+            if not missing.any():
+                model.coef_ = coef
+                return settled
+            # Not all at once: those that pull hardest explain much of what the others would.
+            most = np.sort(pull[missing])[::-1][: max(10, int(chosen.sum()))]
+            chosen |= missing & (pull >= most[-1])
+
+
+def _pull(eta: FloatArray, X: Any, y: FloatArray, weights: FloatArray, *, centered: bool) -> Any:
+    """(n_columns,) |slope| of the loss along every column, the intercept at its best."""
+    left = y - eta
+    if centered:
+        left = left - np.average(left, weights=weights)
+    return np.abs(np.asarray((weights * left) @ X))
+
+
+def _settled(model: Lasso, *data: Any) -> bool:
+    """Fit; whether the tolerance was reached."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SklearnConvergenceWarning)
+        model.fit(*data)
+    return not any(issubclass(w.category, SklearnConvergenceWarning) for w in caught)
