@@ -6,7 +6,7 @@
 
 Every fit runs in a process of its own, after a tiny one that warms compilers up, and is cut off
 after a time limit (--limit; by default 600 s at paper scale for the contestants that have to be
-there, 30 s for the others, 15 s on smaller data, 60 s for text). The whole run takes up to 40
+there, 30 s for the others, 10 s on smaller data, 60 s for text). The whole run takes up to 40
 minutes on two idle cores. With --cache, a run that was killed goes on where it was. Data that
 are absent are left out; see `peer_data`.
 """
@@ -39,7 +39,7 @@ MUST = (
     "adelie group lasso",
 )
 """Paper scale is about these: they get the time they need."""
-LONG, MIDDLE, SHORT, TEXT = 600.0, 30.0, 15.0, 60.0
+LONG, MIDDLE, SHORT, TEXT = 600.0, 30.0, 10.0, 60.0
 PAPER_ONLY = ("sklearn Lasso(.001)", "sklearn Lasso(.001) no intercept")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,10 +52,10 @@ class Drift:
             "poisson": driftglm.DriftPoissonRegressor,
         }
         if data.family == "text":
-            model = driftglm.DriftTextModel(prior=self.prior, n_jobs=os.cpu_count())
+            model = driftglm.DriftTextModel(prior=self.prior, n_jobs=-1)
         else:
             always = list(data.always_in) or None
-            model = estimators[data.family](prior=self.prior, always_in=always)
+            model = estimators[data.family](prior=self.prior, always_in=always, n_jobs=-1)
         with settled():  # its own attribute says whether it has converged
             model.fit(data.X, data.y, time=data.step)
         kept = int((np.asarray(model.inclusion_probability_) > 0.5).sum())  # noqa: PLR2004

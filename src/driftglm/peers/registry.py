@@ -81,9 +81,9 @@ def _skglm(name: str, settings: str, **more: Any) -> Peer:
 GROUPS = "one group a feature on the time-expanded design, "
 NEWEST = {"which": "newest step"}
 _ALL = (
-    _own("learned", "defaults", target="driftglm.peers.own:Drift", quick=True),
+    _own("learned", "n_jobs=-1, else defaults", target="driftglm.peers.own:Drift", quick=True),
     _own(
-        "exact", 'prior="exact"', target="driftglm.peers.own:Drift", options={"prior": "exact"},
+        "exact", 'prior="exact", n_jobs=-1', target="driftglm.peers.own:Drift", options={"prior": "exact"},
     ),
     _own(
         "ridge-all", "baseline on all steps, tuned", target="driftglm.peers.own:Baseline",
