@@ -83,7 +83,8 @@ NEWEST = {"which": "newest step"}
 _ALL = (
     _own("learned", "n_jobs=-1, else defaults", target="driftglm.peers.own:Drift", quick=True),
     _own(
-        "exact", 'prior="exact", n_jobs=-1', target="driftglm.peers.own:Drift", options={"prior": "exact"},
+        "exact", 'prior="exact", n_jobs=-1', target="driftglm.peers.own:Drift",
+        options={"prior": "exact"},
     ),
     _own(
         "ridge-all", "baseline on all steps, tuned", target="driftglm.peers.own:Baseline",
