@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
 
@@ -64,7 +64,9 @@ def test_directions_are_the_singular_vectors_of_the_centred_columns(rng, sparse)
     unit = X.std(axis=0)
     center = np.array([X[codes == t].mean(axis=0) for t in range(N_STEPS)])
     scaled = (X - center[codes]) / unit
-    found = leading_directions(csr_array(X) if sparse else X, codes, center.T, unit, 3)
+    given = csr_array(X) if sparse else X
+    found = leading_directions(given, codes, center.T, unit, 3)
+    assert_array_equal(leading_directions(given, codes, center.T, unit, 3, threads=3), found)
     exact = np.linalg.svd(scaled, full_matrices=False)[2][:3]
     assert_allclose(found.T @ found, np.eye(3), atol=1e-10)
     # The same plane: every principal angle is close to zero.

@@ -10,6 +10,7 @@ from scipy.linalg import eigh, qr, svd
 
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
+from driftglm.design.products import times
 
 MOST_ROWS = 2000
 """Rows the directions are found from, evenly spaced; any few directions would do, so that a sample
@@ -33,15 +34,17 @@ def leading_directions(
     unit: FloatArray,
     count: int,
     weights: FloatArray | None = None,
+    threads: int = 1,
 ) -> FloatArray:
     """(n_features, R) orthonormal directions of (x - center) / unit, R at most `count`.
 
     `X` is dense or CSR, `codes` the step of every row, `center` (n_features, T), `weights` those of
-    the rows, all equal if not given. X is never made dense but in parts.
+    the rows, all equal if not given. X is never made dense but in parts. No digit depends on the
+    number of threads.
     """
     chosen = chosen_rows(codes)
     own = None if weights is None else weights[chosen]
-    return directions_of(X[chosen], codes[chosen], own, center, unit, count)
+    return directions_of(X[chosen], codes[chosen], own, center, unit, count, threads)
 
 
 def chosen_rows(codes: IntArray) -> IntArray:
@@ -57,10 +60,11 @@ def directions_of(
     center: FloatArray,
     unit: FloatArray,
     count: int,
+    threads: int = 1,
 ) -> FloatArray:
     """As `leading_directions`, of all rows given."""
     root = np.ones(codes.size) if weights is None else np.sqrt(weights)
-    part = _Part(X, codes, np.ascontiguousarray(center.T), unit, root)
+    part = _Part(X, codes, np.ascontiguousarray(center.T), unit, root, threads)
     n_rows, n_columns = part.shape
     with one_thread():  # the same digits on any number of threads
         if n_rows * n_columns * min(n_rows, n_columns) <= MOST_PRODUCTS:
@@ -77,6 +81,7 @@ class _Part:
     shift: FloatArray
     unit: FloatArray
     root: FloatArray
+    threads: int = 1
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -84,13 +89,19 @@ class _Part:
 
     def forward(self, coefs: FloatArray) -> FloatArray:
         scaled = coefs / self.unit[:, None]
-        return np.asarray(self.X @ scaled - (self.shift @ scaled)[self.steps]) * self.root[:, None]
+        found = times(self.X, scaled, self.threads)
+        found -= (self.shift @ scaled)[self.steps]
+        found *= self.root[:, None]
+        return found
 
     def back(self, scores: FloatArray) -> FloatArray:
         scores = scores * self.root[:, None]
         sums = np.zeros((self.shift.shape[0], scores.shape[1]))
         np.add.at(sums, self.steps, scores)
-        return np.asarray((self.X.T @ scores - self.shift.T @ sums) / self.unit[:, None])
+        found = np.asarray(self.X.T @ scores)
+        found -= self.shift.T @ sums
+        found /= self.unit[:, None]
+        return found
 
     def exact(self, count: int) -> FloatArray:
         """By the eigenvectors of the smaller of Z'Z and ZZ'."""

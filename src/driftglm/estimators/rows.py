@@ -175,7 +175,8 @@ class Rows:
         return np.asarray(self._leading(design, unit, count) / unit[:, None])
 
     def _leading(self, design: Design, unit: FloatArray, count: int) -> FloatArray:
-        return leading_directions(self.ordinary, self.codes, design.mean, unit, count, self.weights)
+        rows = self.ordinary, self.codes, design.mean
+        return leading_directions(*rows, unit, count, self.weights, self.threads)
 
     def own_means(self) -> tuple[FloatArray, float]:
         """How far each step's level is its own, W / (1 / variance + W), and the variance.

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.bound import Bound, Posterior
 from driftglm.design import Columns, RowState
 from driftglm.priors.mixture import (
@@ -414,16 +414,25 @@ class _Climb:
 
 @kernel
 def _em_inplace(likelihood: FloatArray, prior: FloatArray, n_steps: int, pi: FloatArray) -> None:
-    """EM steps for the weights of a mixture; no BLAS, whose sums depend on its threads."""
+    """EM steps for the weights of a mixture; no BLAS, whose sums depend on its threads.
+
+    Four sums at once: an addition waits for the one before it.
+    """
     n_paths, n_components = likelihood.shape
+    even = n_components - n_components % 4
     counts = np.empty(n_components)
     for _ in range(n_steps):
         counts[:] = 0.0
         for i in range(n_paths):
-            total = 0.0
-            for k in range(n_components):
-                total += likelihood[i, k] * pi[k]
-            share = 1.0 / total
+            one = two = three = four = 0.0
+            for k in range(0, even, 4):
+                one += likelihood[i, k] * pi[k]
+                two += likelihood[i, k + 1] * pi[k + 1]
+                three += likelihood[i, k + 2] * pi[k + 2]
+                four += likelihood[i, k + 3] * pi[k + 3]
+            for k in range(even, n_components):
+                one += likelihood[i, k] * pi[k]
+            share = 1.0 / (one + two + (three + four))
             for k in range(n_components):
                 counts[k] += likelihood[i, k] * share
         for k in range(n_components):
@@ -440,17 +449,24 @@ def _learn_boldly(works: list[_Work], n_steps: int) -> None:
     for g in range(log_pi.shape[0]):
         # A law the group cannot have may fit so much better that all others underflow beside it.
         possible = np.isfinite(log_pi[g])
-        parts = [w.state.evidence[w.problem.groups == g][:, possible] for w in works]
+        parts = [_of(w.state.evidence, w.problem.groups == g, possible) for w in works]
         evidence = np.concatenate(parts)
         if not evidence.shape[0]:
             continue
-        likelihood = np.exp(evidence - evidence.max(axis=1, keepdims=True))
+        evidence -= evidence.max(axis=1, keepdims=True)
+        likelihood = np.exp(evidence, out=evidence)
         pi, prior = np.exp(log_pi[g, possible]), works[0].state.prior_counts[g, possible]
         _em_inplace(likelihood, prior, n_steps, pi)
         with np.errstate(divide="ignore"):
             log_pi[g, possible] = np.log(pi)
     for work in works:
         work.state.log_pi = log_pi
+
+
+def _of(evidence: FloatArray, rows: BoolArray, columns: BoolArray) -> FloatArray:
+    """Some rows and columns; no copy of what is wanted whole."""
+    found = evidence if rows.all() else evidence[rows]
+    return found if columns.all() else found[:, columns]
 
 
 def _order(work: _Work) -> IntArray:

@@ -1,0 +1,44 @@
+"""A sparse matrix times a few columns, in several threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from driftglm._jit import kernel
+from driftglm._threads import each, ranges
+from driftglm._typing import FloatArray, IntArray
+
+PARTS = 4
+"""Parts of the rows: some have more entries than others."""
+
+
+def times(X: Any, columns: FloatArray, threads: int) -> FloatArray:
+    """X @ columns; X is dense or CSR. Every row is summed by itself, whoever does it."""
+    if not hasattr(X, "indptr"):
+        return np.asarray(X @ columns)
+    out = np.zeros((X.shape[0], columns.shape[1]))
+    columns = np.ascontiguousarray(columns)
+    entries = X.indptr, X.indices, X.data
+    parts = ranges(X.shape[0], PARTS * threads)
+    each(lambda a, b: _times_inplace(entries, a, b, columns, out), parts, threads)
+    return out
+
+
+@kernel
+def _times_inplace(
+    entries: tuple[IntArray, IntArray, FloatArray],
+    start: int,
+    stop: int,
+    columns: FloatArray,
+    out: FloatArray,
+) -> None:
+    first, places, values = entries
+    n_columns = columns.shape[1]
+    for n in range(start, stop):
+        row = out[n]
+        for k in range(first[n], first[n + 1]):
+            x, i = values[k], places[k]
+            for r in range(n_columns):
+                row[r] += x * columns[i, r]
