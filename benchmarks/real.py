@@ -26,6 +26,7 @@ from real_sets import SETS, load_set
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from driftglm.evaluation import RollingOrigin
 from driftglm.evaluation.cache import Cache
 from driftglm.evaluation.contestants import split_pipeline
 from driftglm.evaluation.fingerprint import data_digest, digest, library_fingerprint
@@ -62,7 +63,8 @@ Rank by loss in every test step, 1 is best, averaged over the steps of a set, th
 
 COVERAGE = """## Intervals
 
-Share of test rows inside the 90 % prediction intervals of the learned prior:
+Share of rows inside the 90 % prediction intervals of the learned prior, in the test steps and in
+the steps before them, each predicted from all earlier ones:
 """
 
 LEARNED = """## What was learned
@@ -86,11 +88,15 @@ LEARNED = """## What was learned
 
 @dataclass(frozen=True)
 class Found:
-    """What was measured on one set: comparisons by tuning, coverage by step, references."""
+    """What was measured on one set: comparisons by tuning, coverage by step, references.
+
+    `earlier` is the coverage of steps before the test steps.
+    """
 
     real_set: Any
     comparisons: dict[str, Any]
     coverage: pd.DataFrame | None
+    earlier: pd.DataFrame | None
     reference: Any
 
 
@@ -114,11 +120,11 @@ def interval(model, real_set, fold, cache):
     return piece[1]["interval"]
 
 
-def coverage(real_set, folder, jobs):
+def coverage(real_set, splitter, folder, jobs):
     """Share of rows inside the learned prior's intervals and their mean width, a row a step."""
     parts = [data_digest(part) for part in (real_set.X, real_set.y, real_set.time)]
     cache = Cache.open(folder, digest("real", library_fingerprint(), *parts))
-    folds = real_set.splitter.folds(real_set.time, real_set.time.size)
+    folds = splitter.folds(real_set.time, real_set.time.size)
     model = real_set.models["learned"]
     ends = Parallel(n_jobs=jobs)(delayed(interval)(model, real_set, f, cache) for f in folds)
     steps = np.concatenate([np.repeat(fold.step, fold.test.size) for fold in folds])
@@ -126,6 +132,7 @@ def coverage(real_set, folder, jobs):
     rows = pd.DataFrame({"covered": (low <= y) & (y <= high), "width": high - low})
     by_step = rows.groupby(steps).mean()
     by_step.loc["overall"] = rows.mean()
+    by_step["n_rows"] = [*rows.groupby(steps).size(), y.size]
     return by_step.rename_axis("step")
 
 
@@ -140,9 +147,14 @@ def measure(name, real_set, arguments, folder):
         for model, lines in comparisons[tune].warnings.items():
             for line in np.unique(lines):
                 said(f"{name}, {model}: {line}")
-    covered = coverage(real_set, folder, arguments.jobs) if real_set.intervals else None
+    covered = earlier = None
+    if real_set.intervals:
+        covered = coverage(real_set, real_set.splitter, folder, arguments.jobs)
+    if real_set.earlier:
+        before = RollingOrigin(test=list(real_set.earlier))
+        earlier = coverage(real_set, before, folder, arguments.jobs)
     others = real_set.contest(real_set.reference, **options) if real_set.reference else None
-    return Found(real_set, comparisons, covered, others)
+    return Found(real_set, comparisons, covered, earlier, others)
 
 
 def said(line):
@@ -205,15 +217,27 @@ def summary(found):
 def covered_table(found):
     """Coverage and width by set."""
     lines = [
-        "| set | covered | least and most in a step | mean width |",
-        "| --- | --- | --- | --- |",
+        "| set | covered | least and most in a step | mean width | in earlier steps | in all |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, one in found.items():
         if one.coverage is not None:
             steps, whole = one.coverage["covered"].iloc[:-1], one.coverage.loc["overall"]
             spread = f"{steps.min():.3f} - {steps.max():.3f}"
-            lines.append(f"| {name} | {whole.covered:.3f} | {spread} | {whole.width:.3g} |")
+            cells = [name, f"{whole.covered:.3f}", spread, f"{whole.width:.3g}"]
+            lines.append(f"| {' | '.join(cells + earlier_cells(one))} |")
     return "\n\n".join([COVERAGE.rstrip(), "\n".join(lines)]) if len(lines) > 2 else ""
+
+
+def earlier_cells(one):
+    """Coverage of the steps before the test steps, and of both together."""
+    if one.earlier is None:
+        return ["", ""]
+    before, after = (part.loc["overall"] for part in (one.earlier, one.coverage))
+    n_rows = before.n_rows + after.n_rows
+    both = (before.covered * before.n_rows + after.covered * after.n_rows) / n_rows
+    first, last = one.real_set.earlier[0], one.real_set.earlier[-1]
+    return [f"{before.covered:.3f} ({first} - {last})", f"{both:.3f}"]
 
 
 def details(name, one):
@@ -226,12 +250,18 @@ def details(name, one):
             for model, loss in losses.items()
         ]
     if one.coverage is not None:
-        covered = (f"{step} {row.covered:.3f}" for step, row in one.coverage.iterrows())
-        parts.append(f"90 % intervals of the learned prior cover: {', '.join(covered)}.")
+        parts.append(f"90 % intervals of the learned prior cover: {covered_steps(one.coverage)}.")
+    if one.earlier is not None:
+        parts.append(f"In earlier steps they cover: {covered_steps(one.earlier)}.")
     for tune, comparison in one.comparisons.items():
         parts.append(f"### {name}, parameters chosen {TUNINGS[tune]}")
         parts += tuned_details(comparison, one.real_set.digits)
     return "\n\n".join(parts)
+
+
+def covered_steps(by_step):
+    """Coverage step by step, in words."""
+    return ", ".join(f"{step} {row.covered:.3f}" for step, row in by_step.iterrows())
 
 
 def tuned_details(comparison, digits):

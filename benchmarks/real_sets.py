@@ -44,6 +44,8 @@ class RealSet:
         Digits of the loss that are worth showing.
     reference
         Models shown for comparison that do not compete.
+    earlier
+        Steps before the test steps on which intervals are counted as well.
     """
 
     about: str
@@ -55,6 +57,7 @@ class RealSet:
     intervals: bool = False
     digits: int = 4
     reference: dict[str, Any] = field(default_factory=dict)
+    earlier: tuple[int, ...] = ()
 
     def contest(self, models, **options):
         """These models on this set; `options` as in `compare`."""
@@ -139,6 +142,7 @@ def bike_hour(quick=False):
         RollingOrigin(dev=7, test=[8, 9] if quick else list(range(8, 24))),
         contestants(DriftPoissonRegressor, baseline={"family": "poisson", "standardize": True}),
         intervals=True,
+        earlier=(7,) if quick else tuple(range(3, 8)),
     )
 
 
@@ -163,6 +167,7 @@ def mda10k_vol(quick=False):
         contestants(DriftRegressor, baseline=always, drift=always, selector=selector),
         intervals=True,
         reference={"past only": past_only},
+        earlier=(2019,) if quick else tuple(range(2008, 2020)),
     )
 
 

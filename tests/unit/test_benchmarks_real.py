@@ -33,7 +33,14 @@ def small_set(benchmark_module):
     }
     splitter = RollingOrigin(dev=5, test=[6, 7])
     return real_sets.RealSet(
-        "A panel.", panel.X, panel.y, panel.time, splitter, models, intervals=True
+        "A panel.",
+        panel.X,
+        panel.y,
+        panel.time,
+        splitter,
+        models,
+        intervals=True,
+        earlier=(4, 5),
     )
 
 
@@ -59,13 +66,23 @@ def test_all_sets_have_the_same_contestants(benchmark_module):
 
 
 def test_coverage_is_the_share_of_rows_inside_intervals(benchmark_module, small_set, tmp_path):
-    found = benchmark_module("real").coverage(small_set, tmp_path, 1)
+    found = benchmark_module("real").coverage(small_set, small_set.splitter, tmp_path, 1)
     past, now = small_set.time < 7, small_set.time == 7
     model = DriftRegressor().fit(small_set.X[past], small_set.y[past], time=small_set.time[past])
     low, high = model.predict_interval(small_set.X[now]).T
     y = small_set.y[now]
     assert found["covered"][7] == np.mean((low <= y) & (y <= high))
     assert found["covered"]["overall"] == pytest.approx(found["covered"][[6, 7]].mean())
+
+
+def test_coverage_of_all_steps_counts_rows(benchmark_module, small_set, tmp_path):
+    real = benchmark_module("real")
+    one = measured(real, small_set, tmp_path)
+    assert list(one.earlier.index) == [4, 5, "overall"]
+    rows = pd.concat([one.earlier, one.coverage]).drop(index="overall")
+    whole = np.average(rows["covered"], weights=rows["n_rows"])
+    assert real.earlier_cells(one)[1] == f"{whole:.3f}"
+    assert rows["n_rows"].sum() == (small_set.time >= 4).sum()
 
 
 def test_second_run_fits_nothing_and_gives_the_same_page(
