@@ -27,7 +27,7 @@ from worlds import reference_worlds
 
 from driftglm import DriftRegressor
 from driftglm.demo.run import DEV, SPEC, load_volatility
-from driftglm.estimators import base, fitted, rows
+from driftglm.estimators import base, fitted, rows, solving
 from driftglm.estimators.views import View, views_of
 from driftglm.priors import Learned
 from driftglm.tables import fit_encoder
@@ -75,7 +75,7 @@ def views(*wanted):
         made = {"left": View("left", None, flat_first=True), "overall": View("left", None)}
         return [(made | found)[name] for name in wanted]
 
-    return patch.object(base, "views_of", chosen)
+    return patch.object(solving, "views_of", chosen)
 
 
 def own_always_in():
@@ -114,7 +114,7 @@ def level_at(which):
 
 
 VARIANTS = {
-    "as it is": lambda: patch.object(base, "RACE", base.RACE),
+    "as it is": lambda: patch.object(solving, "RACE", solving.RACE),
     "no background": lambda: directions(0),
     "10 directions": lambda: directions(10),
     "25 directions": lambda: directions(25),

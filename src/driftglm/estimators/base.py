@@ -6,7 +6,6 @@ import dataclasses
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -18,35 +17,26 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
 from driftglm._threads import n_threads
-from driftglm._typing import FloatArray, IntArray
-from driftglm.bound import Bound, Posterior
+from driftglm._typing import FloatArray
 from driftglm.data.checks import check_numbers, check_weights, log_exposure
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
-from driftglm.design import Design
 from driftglm.estimators.checkpoint import Checkpoint, Fingerprint
 from driftglm.estimators.export import Exports
-from driftglm.estimators.fitted import Columns, Fit, ModeFit, PosteriorFit, Step
+from driftglm.estimators.fitted import Fit, PosteriorFit, Step
 from driftglm.estimators.rows import Rows, check_columns
+from driftglm.estimators.solving import SOLVERS, Solving
 from driftglm.estimators.starts import Init
 from driftglm.estimators.summary import normal_quantile, summarise
-from driftglm.estimators.views import ViewName, views_of
 from driftglm.estimators.worker_rows import IN_THIS_PROCESS, Given, Workers, rows_on_workers
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
-from driftglm.objective import Background, Noise, Objective
-from driftglm.priors import Exact, Fixed, Learned, PathPrior, PathStats, Variational
-from driftglm.priors.adaptive import RATE_LIMIT, AdaptivePrior
+from driftglm.priors import Exact, Fixed, Learned, PathPrior, Variational
 from driftglm.solvers import (
-    BlockSolver,
-    CAVISolver,
-    LBFGSSolver,
-    Solver,
     SolverResult,
     StopReason,
 )
-from driftglm.solvers.coupling import Alone, Coupling
 
 PRIORS: dict[str, Callable[[], Any]] = {
     "learned": Learned,
@@ -54,31 +44,11 @@ PRIORS: dict[str, Callable[[], Any]] = {
     "variational": Variational,
     "fixed": Fixed,
 }
-SOLVERS: dict[str, Callable[[], Solver]] = {
-    "auto": BlockSolver,
-    "block": BlockSolver,
-    "lbfgs": LBFGSSolver,
-}
 Extrapolate = Literal["auto", "forecast", "hold", "validate"]
-LEARNED_STARTS: tuple[Init, ...] = ("zero", "lasso-all", "ridge-all", "lasso-one")
-N_RATE_ROUNDS = 5
 N_VALIDATION_STEPS = 3
-RACE = 10
-"""Passes after which views of the levels are compared: two rounds."""
 
 
-@dataclass(frozen=True)
-class _Attempt:
-    """A fit of one view, and what it takes to go on with it."""
-
-    name: ViewName
-    bounds: list[Bound]
-    columns: list[Columns]
-    coupling: Coupling
-    result: SolverResult
-
-
-class DriftEstimator(Exports, Storable, BaseEstimator):
+class DriftEstimator(Solving, Exports, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -141,10 +111,6 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     def _family(self) -> Family:
         raise TypeError(f"{type(self).__name__} does not say which family it is for.")
 
-    def _noise(self, rows: Rows) -> Noise:
-        del rows
-        return Noise(given=1.0, reference=1.0)
-
     def _set_target(self, y: np.ndarray) -> None:
         """Learn what has to be known of y before it can be read, e.g. its classes."""
 
@@ -157,11 +123,6 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     def _responses(self, rows: Rows) -> list[Rows]:
         """The rows of every response to be fitted."""
         return [rows]
-
-    def _coupling(self, problems: list[dict[str, Any]]) -> Coupling:
-        """What ties the responses together."""
-        del problems
-        return Alone()
 
     def _class_weights(self, y: Any, sample_weight: Any) -> Any:
         """Weights of the rows; those of classes multiply what the user gave."""
@@ -223,11 +184,6 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         )
         self._fit_from(workers.checkpoint, rows, axis)
         return self
-
-    @property
-    def _checkpoint(self) -> Checkpoint | None:
-        """The file a fit under way writes to."""
-        return self.__dict__.get("_checkpoint_")
 
     def _fit_from(self, checkpoint: Any, rows: Rows, axis: TimeAxis) -> None:
         """Fit validated rows, going on from a checkpoint if there is one."""
@@ -319,193 +275,15 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
         responses = self._responses(rows)
         if isinstance(prior, Learned):
-            self._report(self._learn(prior, responses, earlier))
-            return
-        raw, order = responses[0].design()
-        design = responses[0].centered(raw, order)
-        problems = [self._data(each, design, order) for each in responses]
-        coupling = self._coupling(problems)
-        objectives = [Objective(**data, prior=prior) for data in problems]
-        objectives, result = self._maximise(objectives, responses, coupling)
-        self._fits: list[Fit] = [
-            ModeFit.of(objective, state, _columns(each, design))
-            for objective, state, each in zip(objectives, result.states, responses, strict=True)
-        ]
-        if isinstance(objectives[0].prior, AdaptivePrior):
-            self.rate_ = objectives[0].prior.tau
+            result = self._learn(prior, responses, earlier)
+        else:
+            result = self._find_mode(prior, responses)
         self._report(result)
-
-    def _learn(self, prior: Learned, responses: list[Rows], earlier: Sequence[Fit]) -> SolverResult:
-        """Fit the learned prior; of several views of the levels the one of highest ELBO.
-
-        A few rounds tell which; the others are not followed to their end.
-        """
-        raw, order = responses[0].design()
-        kept: ViewName | None = getattr(self, "_view", "own") if earlier else None
-        views = views_of(responses, raw, order, kept)
-        most = self.max_iter if len(views) == 1 else min(self.max_iter, RACE)
-        attempts: list[_Attempt] = []
-        basis: FloatArray | None = None
-        for view in views:
-            rows = [dataclasses.replace(each, own=view.own) for each in responses]
-            design = rows[0].centered(raw, order)
-            problems = [self._data(each, design, order) for each in rows]
-            coupling = self._coupling(problems)  # before bounds: it may replace the families
-            unit = design.units(problems[0]["weights"])
-            if basis is None:
-                basis = rows[0].directions(design, unit, prior.n_directions)
-            background = Background(design.scores(basis), basis) if basis.size else None
-            bounds = [
-                Bound(**data, prior=prior, unit=unit, background=background) for data in problems
-            ]
-            solver = CAVISolver(flat_first=view.flat_first)
-            result = self._infer(bounds, rows, earlier, coupling, solver, most)
-            columns = [_columns(each, design) for each in rows]
-            attempts.append(_Attempt(view.name, bounds, columns, coupling, result))
-        best = max(attempts, key=lambda each: float(each.result.history[-1]))
-        result, self._view = best.result, best.name
-        left = self.max_iter - result.n_iter
-        if result.reason is StopReason.MAX_ITER and left > 0:
-            again = (best.bounds, result.states, best.coupling)
-            result = result.then(self._run(CAVISolver(), *again, max_iter=left))
-        self._fits = [
-            PosteriorFit.of(bound, cast("Posterior", state), each)
-            for bound, state, each in zip(best.bounds, result.states, best.columns, strict=True)
-        ]
-        return result
-
-    def _data(self, rows: Rows, design: Design, order: IntArray) -> dict[str, Any]:
-        """What a Problem is made of."""
-        return {
-            "design": design,
-            "family": rows.family,
-            "levels": rows.levels(order),
-            "noise": self._noise(rows),
-            "y": rows.target[order],
-            "weights": rows.weights[order],
-            "offset": rows.offset[order],
-            "static": rows.static[~rows.always_in],
-            "reference": rows.reference,
-        }
 
     @property
     def _fit(self) -> Fit:
         """The fit of the first (most often the only) response."""
         return self._fits[0]
-
-    def _infer(
-        self,
-        bounds: Sequence[Bound],
-        responses: Sequence[Rows],
-        earlier: Sequence[Fit],
-        coupling: Coupling,
-        solver: CAVISolver,
-        max_iter: int,
-    ) -> SolverResult:
-        """The learned prior: the start of highest ELBO among `n_starts`, or the earlier fit."""
-        if self.solver == "lbfgs":
-            raise DataError(
-                "solver='lbfgs' finds a mode and the learned prior has none to find; "
-                "use solver='block' or 'auto'."
-            )
-        n_steps = responses[0].n_timesteps
-        if earlier and isinstance(earlier[0], PosteriorFit):
-            noise = getattr(self, "_noise_seen", 1.0)
-            start = [
-                bound.warm_posterior(
-                    cast("PosteriorFit", fit).continued(n_steps - fit.n_timesteps), noise
-                )
-                for bound, fit in zip(bounds, earlier, strict=True)
-            ]
-            return self._run(CAVISolver(warm=True), bounds, start, coupling, max_iter=max_iter)
-        first: Init = "zero" if self.init == "auto" else self.init
-        kinds = list(dict.fromkeys([first, *LEARNED_STARTS]))[: self.n_starts]
-        best: SolverResult | None = None
-        for kind in kinds:
-            start = [
-                bound.start_posterior(bound.tamed(rows.start_paths(kind)))
-                for bound, rows in zip(bounds, responses, strict=True)
-            ]
-            result = self._run(solver, bounds, start, coupling, max_iter=max_iter)
-            if best is None or result.history[-1] > best.history[-1]:
-                best = result
-        assert best is not None  # noqa: S101 (n_starts >= 1)
-        return best
-
-    def _run(
-        self,
-        solver: Any,
-        problems: Any,
-        states: Any,
-        coupling: Coupling,
-        *,
-        max_iter: int | None = None,
-    ) -> SolverResult:
-        stage = None if self._checkpoint is None else self._checkpoint.next_stage(coupling)
-        if stage is not None and (done := stage.result()) is not None:
-            return done
-        progress = _progress_line if self.verbose else None
-        result: SolverResult = solver.solve(
-            problems,
-            states,
-            max_iter=max_iter or self.max_iter,
-            tol=self.tol,
-            progress=progress,
-            coupling=coupling,
-            journal=stage,
-        )
-        if stage is not None:
-            stage.finish(result)
-        if self.verbose:
-            sys.stderr.write("\n")
-        return result
-
-    def _maximise(
-        self, objectives: list[Objective], responses: Sequence[Rows], coupling: Coupling
-    ) -> tuple[list[Objective], SolverResult]:
-        """A mode; with rate="estimate", alternate with empirical Bayes on the nonzero paths."""
-        prior = objectives[0].prior
-        if self.n_starts > 1:
-            raise DataError(
-                f"n_starts={self.n_starts} needs a prior whose starts can be ranked; the "
-                "objective of the paper's priors always prefers the emptier model. "
-                "Choose one start with init=."
-            )
-        first = responses[0].default_start
-        kind: Init = first if self.init == "auto" and prior.sparse else self.init
-        n_steps = responses[0].n_timesteps
-        states = [
-            objective.start(objective.tamed(rows.start_paths(kind)))
-            for objective, rows in zip(objectives, responses, strict=True)
-        ]
-        solver = SOLVERS[self.solver]()
-        result = self._run(solver, objectives, states, coupling)
-        if self.solver == "auto" and not prior.sparse and result.reason is not StopReason.CONVERGED:
-            # A stiff ridge over time: what one path at a time leaves, all together can finish.
-            result = result.then(self._run(LBFGSSolver(), objectives, result.states, coupling))
-        if not (isinstance(prior, AdaptivePrior) and prior.rate == "estimate"):
-            return objectives, result
-        for _ in range(N_RATE_ROUNDS):
-            old = prior.tau
-            moving = [
-                state.beta[~objective.static]
-                for objective, state in zip(objectives, result.states, strict=True)
-            ]
-            stats = PathStats.of(np.concatenate(moving))
-            prior = prior.with_estimated_rate((stats, n_steps, 1))
-            objectives = [dataclasses.replace(each, prior=prior) for each in objectives]
-            result = self._run(solver, objectives, result.states, coupling)
-            if abs(prior.tau - old) <= 1e-3 * max(1.0, abs(old)):
-                break
-        if abs(prior.tau) >= RATE_LIMIT:
-            warnings.warn(
-                f"rate='estimate' ended at its limit {prior.tau:g}: the nonzero paths favour "
-                f"{'the strongest' if prior.tau > 0 else 'no'} autocorrelation. This is common "
-                "and harmless; pass a number for rate to silence it.",
-                DataWarning,
-                stacklevel=8,
-            )
-        return objectives, result
 
     def _report(self, result: SolverResult) -> None:
         """Fitted attributes in the user's units and column order."""
@@ -715,15 +493,3 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
 def _stack(parts: list[FloatArray], axis: int = 1) -> FloatArray:
     """The array of a single response as it is; those of several along a new axis."""
     return parts[0] if len(parts) == 1 else np.stack(parts, axis=axis)
-
-
-def _columns(rows: Rows, design: Design) -> Columns:
-    center = np.zeros((rows.n_timesteps, rows.always_in.size))
-    center[:, ~rows.always_in], center[:, rows.always_in] = design.mean.T, rows.always_in_means
-    return Columns(rows.always_in, center, rows.intercept, rows.center)
-
-
-def _progress_line(iteration: int, objective: float, n_alive: int) -> None:
-    """One rewritten line on stderr."""
-    sys.stderr.write(f"\rdriftglm: pass {iteration}, objective {objective:.6g}, {n_alive} paths ")
-    sys.stderr.flush()
