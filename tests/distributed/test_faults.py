@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time as clock
 import warnings
 
 import numpy as np
@@ -19,6 +21,8 @@ from driftglm.solvers.cavi import _Climb
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
+import dask  # noqa: E402
+
 from driftglm.distributed.engine import Engine  # noqa: E402
 
 CLUSTER = """
@@ -49,7 +53,7 @@ def fit(model, X, y, time, **more):
 
 @pytest.fixture
 def at(monkeypatch):
-    """Do something before some of the questions a fit asks its workers."""
+    """Do something before some of the questions a fit asks its workers; returns what is asked."""
     ask, asked = Engine.ask, []
 
     def plan(events):
@@ -60,6 +64,7 @@ def at(monkeypatch):
             return ask(self, *args, **kwargs)
 
         monkeypatch.setattr(Engine, "ask", hooked)
+        return asked
 
     return plan
 
@@ -69,10 +74,53 @@ def test_a_fit_survives_the_death_of_two_workers(kill_worker, at, counts):
     X, y, time = rows(counts)
     model = DriftPoissonRegressor if counts else DriftRegressor
     near = fit(model(max_iter=7, tol=1e-10), X, y, time)
-    at({12: lambda: kill_worker(0), 25: lambda: kill_worker(1)})
+    asked = at({8: lambda: kill_worker(0), 16: lambda: kill_worker(1)})
     far = fit(model(max_iter=7, tol=1e-10), da.from_array(X, chunks=(30, -1)), y, time)
+    assert len(asked) > 16
     assert_allclose(far.coef_path_, near.coef_path_, rtol=0, atol=1e-8)
     assert_allclose(far.objective_history_, near.objective_history_, rtol=1e-8)
+
+
+def read_slowly(rows, flag):
+    """The first reading does not end by itself."""
+    if not flag.exists():
+        flag.touch()
+        clock.sleep(60.0)
+    return rows
+
+
+def test_the_only_worker_may_die_while_it_reads(tmp_path):
+    X, y, time = rows()
+    near = fit(DriftRegressor(max_iter=3), X, y, time)
+    flag = tmp_path / "reading"
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        (pid,) = client.run(os.getpid).values()
+        parts = [dask.delayed(read_slowly)(X[:90], flag), dask.delayed(X[90:])]
+
+        def kill():
+            while not flag.exists():
+                clock.sleep(0.01)
+            os.kill(pid, signal.SIGKILL)
+
+        threading.Thread(target=kill, daemon=True).start()
+        blocks = [
+            da.from_delayed(p, s, float) for p, s in zip(parts, [(90, 12), (60, 12)], strict=True)
+        ]
+        far = fit(DriftRegressor(max_iter=3), da.concatenate(blocks), y, time)
+    assert_allclose(far.coef_path_, near.coef_path_, rtol=0, atol=1e-8)
+
+
+def test_lost_futures_are_not_called_a_lost_scheduler(client, kill_worker, at):
+    X, y, time = rows()
+    parts = client.scatter([X[:50], X[50:100], X[100:]])
+    at({6: lambda: kill_worker(0), 8: lambda: kill_worker(1)})
+    with pytest.raises(EngineError, match=r"^data given as Futures were lost with their worker"):
+        fit(DriftRegressor(max_iter=20, tol=1e-10), parts, y, time)
 
 
 @contextlib.contextmanager
@@ -96,8 +144,6 @@ def other_cluster():
 
 
 def test_a_lost_scheduler_is_one_sentence_and_the_fit_goes_on(tmp_path, monkeypatch, at):
-    import dask
-
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     X, y, time = rows()
     file = tmp_path / "fit.checkpoint"

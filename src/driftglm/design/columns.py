@@ -141,8 +141,11 @@ class ColumnDesign:
         return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
 
     def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
-        """The values without the shift of the columns in `full`."""
-        values = self.values.copy()
+        """The values without the shift of the columns in `full`.
+
+        In double precision: rounded to single, a difference would have lost digits of its own.
+        """
+        values = self.values.astype(np.float64)
         shift_values_inplace(values, self.segments, full, shift)
         return values
 

@@ -24,6 +24,8 @@ NO_CLIENT = (
     "no Dask client is active in this process; start one, distributed.Client(address), or {}."
 )
 GUARD = 'in a script, make the call under if __name__ == "__main__":, as workers import the script'
+SCHEDULER = "scheduler"
+"""How Dask's reasons for a lost future begin where it was lost with the scheduler."""
 INSTALL = 'pip install "driftglm[distributed]"'
 
 
@@ -122,7 +124,9 @@ def _local_client(n_workers: int) -> Iterator[Client]:
 
 
 @contextmanager
-def engine_errors(advice: str = "run it again with the scheduler up") -> Iterator[None]:
+def engine_errors(
+    client: Client, advice: str = "run it again with the scheduler up"
+) -> Iterator[None]:
     """Turn what Dask raises when it is lost for good into one sentence.
 
     What a task itself raises passes unchanged. A worker that dies is no error: its tasks are done
@@ -130,6 +134,8 @@ def engine_errors(advice: str = "run it again with the scheduler up") -> Iterato
 
     Parameters
     ----------
+    client
+        Whose scheduler it is.
     advice
         What to do, after "the Dask scheduler was lost; "; such as where the checkpoint is.
     """
@@ -144,12 +150,24 @@ def engine_errors(advice: str = "run it again with the scheduler up") -> Iterato
     try:
         yield
     except lost as error:
+        if client.status == "running" and _lost_alone(error):
+            raise EngineError(
+                "data given as Futures were lost with their worker and cannot be made again; pass "
+                "dask arrays or delayed partitions, or keep the workers alive."
+            ) from error
         raise EngineError(f"the Dask scheduler was lost; {advice}.") from error
     except dying as error:
         raise EngineError(
             "the Dask workers kept dying on the same task, most often for want of memory; "
             "give them more, or use smaller partitions."
         ) from error
+
+
+def _lost_alone(error: BaseException) -> bool:
+    """Whether futures were lost for another reason than the scheduler's end."""
+    reasons = [group.reason for group in getattr(error, "error_groups", [])]
+    reasons += [error.reason] if hasattr(error, "reason") else []
+    return any(not str(reason).startswith(SCHEDULER) for reason in reasons)
 
 
 class Tasks:

@@ -23,7 +23,17 @@ import numpy as np
 from driftglm._typing import FloatArray, IntArray
 from driftglm.distributed.client import Client, dask_distributed
 from driftglm.distributed.gram import Packed
-from driftglm.distributed.worker import LOST, Change, Spec, Summary, Wanted, forget, load, serve
+from driftglm.distributed.worker import (
+    LOST,
+    UNTOLD,
+    Change,
+    Spec,
+    Summary,
+    Wanted,
+    forget,
+    load,
+    serve,
+)
 from driftglm.exceptions import EngineError
 
 PATIENCE = 60.0
@@ -107,21 +117,22 @@ class Engine:
     def ask(self, what: str, told: Arguments, again: Arguments | None = None) -> list[Any]:
         """One job a partition, answers in the order of partitions.
 
-        `told` gives a partition's arguments; `again` those for a worker that has lost what it was
-        told before.
+        `told` gives a partition's arguments; `again` those for a worker that does not have what
+        it was told before. One that does not have the partition either has to load it first.
         """
         answers: dict[int, Any] = {}
         todo = {number: told(number) for number in range(self.count)}
         for _ in range(N_TRIES):
-            lost: list[int] = []
+            open_: dict[str, list[int]] = {LOST: [], UNTOLD: []}
             for number, answer in self._round(what, todo):
-                if isinstance(answer, str) and answer == LOST:
-                    lost.append(number)
+                if isinstance(answer, str):
+                    open_[answer].append(number)
                 else:
                     answers[number] = answer
+            lost = sorted(open_[LOST] + open_[UNTOLD])
             if not lost:
                 return [answers[number] for number in range(self.count)]
-            self._load(lost)
+            self._load(open_[LOST])
             todo = {number: (again or told)(number) for number in lost}
         raise EngineError(
             f"partition {lost[0]} was lost {N_TRIES} times in a row, most often for want of memory "
@@ -161,7 +172,8 @@ class Engine:
         self._tidy()
         for numbers, (address, answers) in zip(by_home.values(), results, strict=True):
             for number, answer in zip(numbers, answers, strict=True):
-                self._homes[number] = address
+                if not isinstance(answer, str):  # else it was a stranger that was asked
+                    self._homes[number] = address
                 self.traffic.received += _size(answer)
                 yield number, answer
 
@@ -207,16 +219,19 @@ class Engine:
         place = {"workers": [home], "allow_other_workers": True}
         block = self.blocks[number]
         if hasattr(block, "__dask_graph__"):
-            block = self.client.compute(block, **place)
+            # Anywhere: tasks with a place wait for ever if they were waiting for it when the last
+            # worker died, and all that ask for a block later wait for the same tasks.
+            block = self.client.compute(block)
         asked = None if wanted is None else wanted[number]
         known = (number, self._generations[number]), self.specs[number]
         return self.client.submit(load, block, self.fit, *known, asked, pure=False, **place)
 
     def _rehouse(self, numbers: Sequence[int]) -> None:
-        """Give lost partitions to the workers that have the fewest."""
+        """Give partitions whose worker is gone to those that have the fewest."""
         homes = sorted(self._workers())
-        held = Counter(self._homes[n] for n in range(self.count) if n not in set(numbers))
-        for number in numbers:
+        moving = [n for n in numbers if self._homes[n] not in homes]
+        held = Counter(self._homes[n] for n in range(self.count) if n not in set(moving))
+        for number in moving:
             home = min(homes, key=lambda each: held[each])
             self._homes[number] = home
             held[home] += 1

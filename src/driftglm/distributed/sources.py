@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -57,7 +56,7 @@ def blocks_of(X: Any, client: Client) -> Blocks:
     """The parts of X and their sizes; sizes nobody knows are asked for."""
     if isinstance(X, list | tuple) and len(X) > 0 and _is_dask(X[0]):
         return _measured(list(X), client)
-    if _is_dask(X) and hasattr(X, "to_delayed"):
+    if _is_dask(X) and hasattr(type(X), "ndim"):  # unlike a Delayed, which has any attribute
         return _of_collection(X, client)
     if _is_dask(X):
         return _measured([X], client)
@@ -67,9 +66,13 @@ def blocks_of(X: Any, client: Client) -> Blocks:
 def to_vector(values: Any) -> Any:
     """A vector of Dask as one in this process; others as they are."""
     if isinstance(values, list | tuple) and len(values) > 0 and _is_dask(values[0]):
-        dask: Any = import_module("dask")
-        return np.concatenate([np.asarray(part) for part in dask.compute(*values)])
-    return values.compute() if _is_dask(values) and hasattr(values, "compute") else values
+        return np.concatenate([np.atleast_1d(_gathered(part)) for part in values])
+    return _gathered(values) if _is_dask(values) else values
+
+
+def _gathered(part: Any) -> Any:
+    """What a collection, a Delayed or a Future of Dask stands for."""
+    return part.compute() if hasattr(part, "__dask_graph__") else part.result()
 
 
 def _is_dask(X: Any) -> bool:
@@ -101,14 +104,15 @@ def _measured(parts: list[Any], client: Client) -> Blocks:
     ]
     shapes = client.gather(futures)
     widths = {width for _, width in shapes}
+    if -1 in widths:
+        k = next(k for k, shape in enumerate(shapes) if shape[1] == -1)
+        raise DataError(f"partition {k} of X has 1 dimension, it must have 2: rows and columns.")
     if len(widths) > 1:
         k = next(k for k, shape in enumerate(shapes) if shape[1] != shapes[0][1])
         raise DataError(
             f"partition {k} has {shapes[k][1]} columns but partition 0 has {shapes[0][1]}; all "
             "partitions of X must have the same columns."
         )
-    if widths == {-1}:
-        raise DataError("the partitions of X have 1 dimension, they must have 2: rows and columns.")
     return Blocks(parts, np.array([rows for rows, _ in shapes], dtype=np.int64), widths.pop())
 
 

@@ -134,18 +134,11 @@ class TextEngine(Tasks):
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
-        threads = client.nthreads()
-        self.n_bundles = BUNDLES_PER_THREAD * max(sum(threads.values()), 1)
-        self._workers = sorted(threads)
+        self.n_bundles = BUNDLES_PER_THREAD * max(sum(client.nthreads().values()), 1)
         self.counts: list[Future] | None = None
         """Counts by bundle if they came from workers; else they are those of the problem."""
         self._words: tuple[TextProblem, list[Future]] | None = None
         self._effects: tuple[TextProblem, Future] | None = None
-
-    def near(self, k: int) -> dict[str, Any]:
-        """Where bundle `k` would best be; anywhere else will do if that worker is gone."""
-        at = self._workers[k % len(self._workers)] if self._workers else None
-        return {"workers": [at], "allow_other_workers": True} if at else {}
 
     def send(self, message: Any, log_rate: FloatArray) -> Any:
         """A message for all bundles, of which `log_rate` is most: small ones go with each task."""
@@ -170,12 +163,12 @@ class TextEngine(Tasks):
     def _spread(self, k: int, bundle: Bundle, problem: TextProblem) -> Future:
         background = problem.background[bundle.first : bundle.last]
         if self.counts is not None:
-            return self.submit(_words, bundle, self.counts[k], background, **self.near(k))
+            return self.submit(_words, bundle, self.counts[k], background)
         starts, contexts, values = problem.counts
         ends = starts[bundle.first : bundle.last + 1]
         part = slice(ends[0], ends[-1])
         counts = (ends - ends[0], contexts[part], values[part])
-        return self.submit(_words, bundle, counts, background, **self.near(k))
+        return self.submit(_words, bundle, counts, background)
 
     # ------------------------------------------------------------ for the solvers
 

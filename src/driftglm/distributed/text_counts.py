@@ -116,11 +116,11 @@ class RemoteCounts:
         """Counts by word of every bundle; the blocks are not needed afterwards."""
         members = [self.engine.share(member[first:last]) for first, last in pairwise(self.starts)]
         return [
-            self._bundle(k, bundle, members, n_contexts)
-            for k, bundle in enumerate(self.engine.bundles(self.shape[1]))
+            self._bundle(bundle, members, n_contexts)
+            for bundle in self.engine.bundles(self.shape[1])
         ]
 
-    def _bundle(self, k: int, bundle: Bundle, members: list[Future], n_contexts: int) -> Future:
+    def _bundle(self, bundle: Bundle, members: list[Future], n_contexts: int) -> Future:
         pieces, across = [], 0
         for row, member in zip(self.blocks, members, strict=True):
             across = 0
@@ -130,7 +130,7 @@ class RemoteCounts:
                     words = slice(int(first - start), int(last - start))
                     pieces.append(self.engine.submit(_piece, block, words, member, n_contexts))
                     across += 1
-        return self.engine.submit(_merge, across, *pieces, **self.engine.near(k))
+        return self.engine.submit(_merge, across, *pieces)
 
 
 def step_sums(

@@ -1,8 +1,9 @@
 """What runs on a worker: partitions of X in columns, and what is asked of them.
 
 A worker keeps the partitions it has loaded, and, during a pass over the features, the score of
-their rows. Both can be lost at any time: who is asked for what it does not have answers LOST, and
-is told again. So what a worker knows is a function of what the client has told it, and no more.
+their rows. Both can be lost at any time: who is asked for what it does not have answers LOST or
+UNTOLD, and is told again. So what a worker knows is a function of what the client has told it, and
+no more.
 
 Dask may do a task a second time, and late: it does so with finished ones whose result died with
 a worker, in the middle of what came after. Partitions therefore carry the number of times they
@@ -30,11 +31,12 @@ from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.gram import Packed, block_gram
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
 
-LOST = "lost"
+LOST, UNTOLD = "lost", "untold"
+"""Answers of a worker without the partition, and of one without what it was told about it."""
 
 
 class Lost(Exception):  # noqa: N818 (not an error: the client tells again)
-    """The worker does not have what the job needs."""
+    """The worker has the partition, but not what it was told earlier."""
 
 
 @dataclass(frozen=True)
@@ -279,6 +281,7 @@ class Store:
     folder: Path
     limit: float
     partitions: dict[int, Partition] = field(default_factory=dict)
+    closed: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -288,6 +291,8 @@ class Store:
 
     def add(self, number: int, generation: int, design: ColumnDesign, spec: Spec) -> None:
         """Keep a partition in memory if there is room for it, else in files."""
+        if self.closed:
+            return  # the fit ended while it was read
         old = self.partitions.get(number)
         if old is not None and old.generation >= generation:
             return
@@ -373,7 +378,7 @@ def _answer(store: Store, job: Job) -> Any:
     try:
         return getattr(partition, what)(*arguments, *place)
     except Lost:
-        return LOST
+        return UNTOLD
 
 
 def forget(fit: str) -> None:
@@ -384,6 +389,7 @@ def forget(fit: str) -> None:
     if store is None:
         return
     with store.lock:
+        store.closed = True
         for partition in store.partitions.values():
             partition.columns.drop()
         with contextlib.suppress(OSError):

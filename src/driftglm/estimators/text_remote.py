@@ -46,7 +46,7 @@ def word_engine(counts: Any, n_workers: int | None, *, verbose: bool) -> Iterato
     if n_workers is None and not on_workers(counts):
         yield None
         return
-    with client_for(n_workers) as client, engine_errors():
+    with client_for(n_workers) as client, engine_errors(client):
         if verbose:
             sys.stderr.write(f"driftglm: workers' dashboard at {client.dashboard_link}\n")
         engine = TextEngine(client)

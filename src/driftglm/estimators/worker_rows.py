@@ -131,7 +131,7 @@ def rows_on_workers(
     advice = "fit again with the scheduler up"
     if workers.checkpoint is not None:
         advice = f"fit again with checkpoint={str(workers.checkpoint)!r} to go on from where it was"
-    with client_for(workers.n_workers) as client, engine_errors(advice):
+    with client_for(workers.n_workers) as client, engine_errors(client, advice):
         yield from _opened(model, X, given, client)
 
 
@@ -275,6 +275,7 @@ def _sample(summaries: list[Summary], wanted: list[Wanted], chosen: IntArray) ->
     parts = [each.rows for each, want in zip(summaries, wanted, strict=True) if want.rows.size]
     if not parts:
         return None
-    together: Any = sp.vstack(parts).tocsr() if sp.issparse(parts[0]) else np.concatenate(parts)
+    some_sparse = any(sp.issparse(part) for part in parts)
+    together: Any = sp.vstack(parts).tocsr() if some_sparse else np.concatenate(parts)
     # Parts come in the order of rows.
     return together[np.argsort(np.argsort(chosen, kind="stable"), kind="stable")]

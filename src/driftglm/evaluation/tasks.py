@@ -161,7 +161,7 @@ def results_from(client: Any, data: Data, tasks: dict[int, Task]) -> Iterator[tu
     """Number and piece of every task as workers finish them."""
     work = Tasks(client)
     try:
-        with engine_errors():
+        with engine_errors(client):
             rows = work.share(data)
             numbers = {work.submit(piece_of, task, rows): k for k, task in tasks.items()}
             for future, piece in work.as_completed(list(numbers)):
