@@ -17,9 +17,11 @@ from driftglm import DriftTextModel
 from driftglm.distributed.client import Tasks
 from driftglm.distributed.text import PosteriorsThere, TextEngine, bundles
 from driftglm.distributed.text_counts import Facts
+from driftglm.estimators import checkpoint
 from driftglm.exceptions import ConvergenceWarning, DataError, EngineError
 from driftglm.priors import Exact
 from driftglm.simulate import simulate_text
+from driftglm.solvers import text_learned, text_mode
 from driftglm.solvers.text_engine import PosteriorReport
 from driftglm.solvers.text_threads import chunks
 
@@ -51,11 +53,12 @@ def in_blocks(rows=50, columns=35):
     return da.from_array(COUNTS.toarray(), chunks=(rows, columns)).map_blocks(csc_matrix)
 
 
-def fitted(counts=COUNTS, n_workers=None, **params):
+def fitted(counts=COUNTS, n_workers=None, checkpoint=None, **params):
     model = DriftTextModel(max_iter=12, **params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(counts, TEXT.effects, time=TEXT.time, n_workers=n_workers)
+        given = {"n_workers": n_workers, "checkpoint": checkpoint}
+        return model.fit(counts, TEXT.effects, time=TEXT.time, **given)
 
 
 def assert_same(found, expected):
@@ -233,26 +236,102 @@ def test_the_only_worker_may_die(monkeypatch, way):
     assert_same(found, expected)
 
 
-def test_a_lost_scheduler_is_one_sentence(tmp_path, monkeypatch):
-    place = tmp_path / "scheduler.json"
+@pytest.mark.parametrize(("way", "moment"), [("learned", 6), ("fixed", 3)])
+def test_after_a_lost_scheduler_the_fit_goes_on(tmp_path, monkeypatch, way, moment):
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
+    whole = fitted(**WAYS[way])
+    place, file = tmp_path / "scheduler.json", tmp_path / "fit.checkpoint"
     scheduler = start("scheduler", place, "--port", "0", "--no-dashboard", "--no-show")
     worker = start("worker", place, "--nthreads", "1", "--no-nanny", "--no-dashboard")
+    one_sentence = r"^the Dask scheduler was lost; fit again with checkpoint=[^\n]*\.$"
     try:
         with distributed.Client(scheduler_file=str(place), timeout=30) as own:
             own.wait_for_workers(1, timeout=60)
-            killing(monkeypatch, lambda _: scheduler.kill(), [1])
-            with pytest.raises(EngineError, match=r"^the Dask scheduler was lost; [^.\n]*\.$"):
-                fitted(n_workers=1)
+            with monkeypatch.context() as during:
+                killing(during, lambda _: scheduler.kill(), [moment])
+                with pytest.raises(EngineError, match=one_sentence):
+                    fitted(n_workers=1, checkpoint=file, **WAYS[way])
     finally:
         for process in (worker, scheduler):
             process.kill()
             process.wait(timeout=30)
+    assert file.exists()
+    passes = counted_passes(monkeypatch)
+    assert_same(fitted(checkpoint=file, **WAYS[way]), whole)
+    assert 0 < len(passes) < whole.n_iter_
+    assert not file.exists()
+
+
+def counted_passes(monkeypatch):
+    """A list that grows with every pass over the words in this process."""
+    passes = []
+
+    def count(module, name):
+        inner = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *args: (passes.append(1), inner(*args))[1])
+
+    count(text_mode, "sweep_chunks_inplace")
+    count(text_learned, "visit_chunks_inplace")
+    return passes
 
 
 def start(what, place, *options):
     command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--scheduler-file", str(place)]
     nowhere = subprocess.DEVNULL
     return subprocess.Popen([*command, *options], stdout=nowhere, stderr=nowhere)  # noqa: S603
+
+
+class Stop(Exception):  # noqa: N818
+    """In place of a power cut."""
+
+
+@pytest.mark.parametrize(
+    ("way", "on_workers"),
+    [(way, False) for way in (*WAYS, "validated")] + [("learned", True), ("exact", True)],
+)
+def test_a_text_fit_goes_on_to_the_last_digit(tmp_path, monkeypatch, way, on_workers):
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", 0.0)
+    given = WAYS.get(way, {"extrapolate": "validate"})
+    whole, file = fitted(**given), tmp_path / "fit.checkpoint"
+    put, calls = checkpoint.Checkpoint.put, []
+
+    def interrupted(self, *args, **kwargs):
+        put(self, *args, **kwargs)
+        calls.append(1)
+        if len(calls) in {2, 3, 20}:
+            raise Stop
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "put", interrupted)
+    for _ in range(4):
+        try:
+            found = fitted(n_workers=2 if on_workers else None, checkpoint=file, **given)
+            break
+        except Stop:
+            assert file.exists()
+    assert len(calls) > 3
+    assert_same(found, whole)
+    assert found.extrapolate_ == whole.extrapolate_
+    assert not file.exists()
+
+
+def test_a_checkpoint_of_other_documents_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    file = tmp_path / "fit.checkpoint"
+
+    def stopped(*_args, **_kwargs):
+        raise Stop
+
+    with monkeypatch.context() as during:
+        during.setattr(checkpoint.Checkpoint, "remove", stopped)
+        with pytest.raises(Stop):
+            fitted(checkpoint=file, prior="fixed")
+    with pytest.raises(DataError, match="to other data: their sums differ"):
+        fitted(COUNTS[:, ::-1], checkpoint=file, prior="fixed")
+    with pytest.raises(DataError, match="a checkpoint of another fit"):
+        fitted(checkpoint=file, prior="fixed", smoothing=2.0)
+    assert file.exists()
 
 
 # ------------------------------------------------------------------ what is refused

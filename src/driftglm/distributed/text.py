@@ -76,10 +76,10 @@ class Message:
 
 @dataclass(frozen=True)
 class Visited:
-    """A bundle after a pass."""
+    """A bundle after a pass; without a report where a fit goes on."""
 
     paths: Paths
-    report: PosteriorReport
+    report: PosteriorReport | None
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,11 @@ def _visit(words: Words, scene: PosteriorScene, message: Message, before: Any) -
         paths = mean, variance, h, b, _kept(phi, message.kept), divergence
     report = visit_chunks_inplace(words, scene, message.law, paths, None)
     return Visited(paths, report)
+
+
+def _visited(*paths: FloatArray) -> Visited:
+    mean, variance, h, b, phi, divergence = paths
+    return Visited((mean, variance, h, b, phi, divergence), None)
 
 
 def _kept(phi: FloatArray, components: BoolArray | None) -> FloatArray:
@@ -212,6 +217,7 @@ class PosteriorsThere:
 
     def __init__(self, engine: TextEngine, problem: TextProblem, scene: PosteriorScene) -> None:
         self.engine, self.n_words = engine, problem.n_words
+        self.places = engine.bundles(problem.n_words)
         self.words, self.scene = engine.words(problem), engine.share(scene)
         self.now: list[Future | None] = [None] * len(self.words)
         self.kept: BoolArray | None = None
@@ -236,6 +242,14 @@ class PosteriorsThere:
     def keep(self, components: BoolArray) -> None:
         """Forget all components but these, from the next pass on."""
         self.kept = components
+
+    def put(self, paths: Paths) -> None:
+        """Go on from here."""
+        self.kept = None
+        self.now = [
+            self.engine.submit(_visited, *(part[place.first : place.last] for part in paths))
+            for place in self.places
+        ]
 
     def paths(self) -> Paths:
         """Where they have come to, one bundle after the other."""

@@ -200,11 +200,9 @@ class DriftEstimator(Solving, Exports, Storable, BaseEstimator):
 
     def _fingerprint(self, rows: Rows) -> Fingerprint:
         """What a checkpoint is good for: this estimator, these parameters and data."""
-        params = {k: v for k, v in self.get_params().items() if k not in {"verbose", "n_jobs"}}
-        facts = {"estimator": type(self).__name__, "n_rows": rows.y.size, **params}
-        text = "\n".join(f"{name}={value!r}" for name, value in facts.items())
         vectors = rows.y, rows.weights, rows.exposure, rows.codes * rows.y
-        return Fingerprint(text, np.append(rows.column_sums(), [each.sum() for each in vectors]))
+        sums = [rows.column_sums(), *(each.sum() for each in vectors)]
+        return Fingerprint.of(self, {"n_rows": rows.y.size}, sums)
 
     def _fit_steps(self, rows: Rows, axis: TimeAxis, earlier: Sequence[Fit] = ()) -> None:
         """Fit validated rows whose codes are steps of `axis`, going on from an earlier fit."""

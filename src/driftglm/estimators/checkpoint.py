@@ -7,6 +7,7 @@ file holds the results of those that are done and the last snapshot of the one t
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from driftglm.solvers.journal import Snapshot, decode, encode, share_again, shar
 
 EVERY = 2.0
 """Seconds between two writes, at least."""
+SHARE = 10.0
+"""And at least so many times what the last snapshot took to make and to write."""
 KIND = "driftglm checkpoint"
 ROUNDING = 1e-9
 """Sums over the data may differ by this much of their size: partitions may be other ones."""
@@ -36,6 +39,14 @@ class Fingerprint:
 
     text: str
     sums: FloatArray
+
+    @classmethod
+    def of(cls, estimator: Any, facts: dict[str, Any], sums: Sequence[Any]) -> Fingerprint:
+        """Of an estimator's parameters, but for those no figure depends on, and of its data."""
+        params = {k: v for k, v in estimator.get_params().items() if k not in {"verbose", "n_jobs"}}
+        facts = {"estimator": type(estimator).__name__, **facts, **params}
+        text = "\n".join(f"{name}={value!r}" for name, value in facts.items())
+        return cls(text, np.concatenate([np.atleast_1d(each) for each in sums]))
 
     def check(self, path: Path, text: str, sums: FloatArray) -> None:
         """Raise if the file is about another fit."""
@@ -52,6 +63,13 @@ class Fingerprint:
             )
 
 
+def resuming_advice(checkpoint: Any) -> str:
+    """What to do when a fit was interrupted."""
+    if checkpoint is None:
+        return "fit again with the scheduler up"
+    return f"fit again with checkpoint={str(checkpoint)!r} to go on from where it was"
+
+
 @dataclass
 class Checkpoint:
     """The file, and how far the fit is."""
@@ -61,6 +79,8 @@ class Checkpoint:
     stages: list[Any] = field(default_factory=list)
     position: int = 0
     _last: float = -np.inf
+    _cost: float = 0.0
+    _began: float = np.inf
 
     @classmethod
     def at(cls, path: Any, fingerprint: Fingerprint) -> Checkpoint:
@@ -85,15 +105,22 @@ class Checkpoint:
         self.position += 1
         return Stage(self, self.position - 1, coupling)
 
+    def due(self) -> bool:
+        """Whether it is time for the next write."""
+        self._began = time.monotonic()
+        return self._began - self._last >= max(EVERY, SHARE * self._cost)
+
     def put(self, position: int, content: Snapshot, *, now: bool) -> None:
         """Set what is known of a run and write the file, unless it was written just before."""
-        if not now and time.monotonic() - self._last < EVERY:
+        began = min(self._began, time.monotonic())
+        if not now and began - self._last < EVERY:
             return
         self.stages[position:] = [content]
         arrays: dict[str, np.ndarray] = {"sums": self.fingerprint.sums}
         stages = encode(self.stages, arrays)
         save(self.path, {"kind": KIND, "text": self.fingerprint.text, "stages": stages}, arrays)
         self._last = time.monotonic()
+        self._cost, self._began = self._last - began, np.inf
 
     def remove(self) -> None:
         """The fit is done."""
@@ -134,10 +161,14 @@ class Stage:
         found: Snapshot = content["snapshot"]
         return found
 
-    def write(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot, every few seconds."""
+    def due(self) -> bool:
+        """Whether a snapshot would be kept now."""
+        return self.file.due()
+
+    def write(self, snapshot: Snapshot, *, last: bool = False) -> None:
+        """Keep a snapshot, every few seconds, and the last."""
         content = {"snapshot": snapshot, "shared": shared_arrays(self.coupling)}
-        self.file.put(self.position, content, now=False)
+        self.file.put(self.position, content, now=last)
 
     def finish(self, result: SolverResult) -> None:
         """Keep the result."""

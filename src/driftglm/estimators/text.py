@@ -9,24 +9,22 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import pandas as pd
-from scipy.special import log_softmax
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray, IntArray
-from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis, fit_axis
 from driftglm.estimators.base import PRIORS, Extrapolate
-from driftglm.estimators.export import dataset
+from driftglm.estimators.checkpoint import Checkpoint, Fingerprint, resuming_advice
 from driftglm.estimators.text_data import (
     Background,
     Contexts,
     column_names,
     read_counts,
 )
+from driftglm.estimators.text_export import TextExports
 from driftglm.estimators.text_fit import PosteriorTextFit, TextStep
 from driftglm.estimators.text_remote import (
     add_up,
@@ -36,12 +34,11 @@ from driftglm.estimators.text_remote import (
     word_engine,
 )
 from driftglm.estimators.text_solve import TextResult, TextSettings, solve_text
-from driftglm.estimators.text_words import top_words
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.files import Storable
-from driftglm.plots import figures
 from driftglm.priors import Learned, PathPrior
 from driftglm.solvers.base import StopReason
+from driftglm.solvers.coupling import Alone
 from driftglm.solvers.text_engine import WordEngine
 
 TEXT_GRID = Learned(shares=(0.0, 0.8, 1.0), correlations=(0.5, 0.9), n_scales=6)
@@ -51,7 +48,7 @@ N_VALIDATION_STEPS = 2
 N_NAMED = 3
 
 
-class DriftTextModel(Storable, BaseEstimator):
+class DriftTextModel(TextExports, Storable, BaseEstimator):
     """Word counts given effects of the document, the effects' coefficients drifting over time.
 
     A token of a document with effects f at step t is word w with probability
@@ -183,7 +180,13 @@ class DriftTextModel(Storable, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, counts: Any, effects: Any, *, time: Any = None, n_workers: int | None = None
+        self,
+        counts: Any,
+        effects: Any,
+        *,
+        time: Any = None,
+        n_workers: int | None = None,
+        checkpoint: Any = None,
     ) -> Self:
         """Fit the model.
 
@@ -195,12 +198,14 @@ class DriftTextModel(Storable, BaseEstimator):
         time : (n_docs,) integers, dates, Periods or an ordered Categorical; None: one timestep
         n_workers : visit words on the workers of the active Dask client, or else on so many local
             processes; counts of Dask always are, other counts only if this is given
+        checkpoint : path of a file that an interrupted fit leaves and the same call goes on from
 
         Documents without tokens say nothing and are left out; a step without documents takes the
         background of the step before it, and its coefficients from the steps around it.
         """
         announce_compilation(sys.stderr)
-        with word_engine(counts, n_workers, verbose=self.verbose) as engine:
+        advice = resuming_advice(checkpoint)
+        with word_engine(counts, n_workers, advice, verbose=self.verbose) as engine:
             counts = locate(counts, engine, self.extrapolate)
             self.vocabulary_ = self._words(counts)
             table = check_counts(counts, self.vocabulary_)
@@ -214,8 +219,21 @@ class DriftTextModel(Storable, BaseEstimator):
             contexts = add_up(table, rows, codes)
             if not contexts.codes.size:
                 raise DataError("no document has a token; at least one count must be positive.")
-            self._fit_contexts(contexts, axis, engine)
+            file: Checkpoint | None = None
+            if checkpoint is not None:
+                file = Checkpoint.at(checkpoint, self._fingerprint(contexts, axis))
+            self._fit_contexts(contexts, axis, engine, file)
+        if file is not None:
+            file.remove()
         return self
+
+    def _fingerprint(self, contexts: Contexts, axis: TimeAxis) -> Fingerprint:
+        """What a checkpoint is good for: this model, these parameters and documents."""
+        facts = {"n_contexts": contexts.codes.size, "n_words": contexts.n_words}
+        base, _ = self._base(contexts, axis.n_timesteps)
+        by_step = np.bincount(contexts.codes, contexts.totals, axis.n_timesteps)
+        weighed = np.asarray(contexts.effects.T @ contexts.totals).ravel()
+        return Fingerprint.of(self, facts, [by_step, weighed, base.sum(axis=0)])
 
     def _words(self, counts: Any) -> np.ndarray:
         given = self.vocabulary if self.vocabulary is not None else column_names(counts)
@@ -228,7 +246,11 @@ class DriftTextModel(Storable, BaseEstimator):
         return np.asarray(words, dtype=object)
 
     def _fit_contexts(
-        self, contexts: Contexts, axis: TimeAxis, engine: WordEngine | None = None
+        self,
+        contexts: Contexts,
+        axis: TimeAxis,
+        engine: WordEngine | None = None,
+        file: Checkpoint | None = None,
     ) -> None:
         base, center = self._base(contexts, axis.n_timesteps)
         prior = self._prior()
@@ -244,14 +266,18 @@ class DriftTextModel(Storable, BaseEstimator):
             engine=engine,
         )
         result = solve_text(
-            contexts, base, settings, progress=_progress_line if self.verbose else None
+            contexts,
+            base,
+            settings,
+            progress=_progress_line if self.verbose else None,
+            journal=None if file is None else file.next_stage(Alone()),
         )
         if self.verbose:
             sys.stderr.write("\n")
         self._axis, self.timesteps_, self._fit = axis, axis.labels, result.fit
         self.base_background_, self.n_contexts_ = base, int(contexts.codes.size)
         self._report(result)
-        self._choose_extrapolation(contexts, engine)
+        self._choose_extrapolation(contexts, engine, file)
 
     def _prior(self) -> PathPrior | Learned:
         if isinstance(self.prior, type):
@@ -317,15 +343,19 @@ class DriftTextModel(Storable, BaseEstimator):
 
     # ----------------------------------------------------------- extrapolation
 
-    def _choose_extrapolation(self, contexts: Contexts, engine: WordEngine | None) -> None:
+    def _choose_extrapolation(
+        self, contexts: Contexts, engine: WordEngine | None, file: Checkpoint | None
+    ) -> None:
         choice: str = self.extrapolate
         if choice == "validate":
-            choice = self._validated(contexts, engine)
+            choice = self._validated(contexts, engine, file)
         if choice == "auto":
             choice = "forecast" if isinstance(self._fit, PosteriorTextFit) else "hold"
         self.extrapolate_ = choice
 
-    def _validated(self, contexts: Contexts, engine: WordEngine | None) -> str:
+    def _validated(
+        self, contexts: Contexts, engine: WordEngine | None, file: Checkpoint | None
+    ) -> str:
         """Hold or forecast, by the likelihood one step ahead on the last training steps."""
         seen = np.unique(contexts.codes)
         gains = 0.0
@@ -340,7 +370,7 @@ class DriftTextModel(Storable, BaseEstimator):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)
                 axis = TimeAxis("integer", 0, n_past, 1)
-                model._fit_contexts(past, axis, engine)  # noqa: SLF001
+                model._fit_contexts(past, axis, engine, file)  # noqa: SLF001
             for choice, sign in (("forecast", 1.0), ("hold", -1.0)):
                 model.extrapolate_ = choice
                 found = model._log_likelihood(now.counts, now.effects, now.codes)  # noqa: SLF001
@@ -382,12 +412,6 @@ class DriftTextModel(Storable, BaseEstimator):
             raise DataError("counts holds no token of the vocabulary; perplexity needs one.")
         return float(np.exp(-self.score(counts, effects, time) / total))
 
-    def _codes(self, time: Any, n_rows: int) -> IntArray:
-        if time is None:
-            following = self._axis.n_timesteps - int(self._axis.is_single)
-            return np.full(n_rows, following, dtype=np.int64)
-        return self._axis.encode(time, n_rows)
-
     def _log_likelihood(self, table: Any, rows: Any, codes: IntArray) -> FloatArray:
         out = np.zeros(codes.size)
         for members, step in self._by_step(codes):
@@ -411,74 +435,6 @@ class DriftTextModel(Storable, BaseEstimator):
         raise AttributeError(
             f"a fit with prior={self.prior!r} is a posterior mode and has no standard deviations."
         )
-
-    def _effect_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        n_effects = self.n_features_in_
-        return [f"x{i}" for i in range(n_effects)] if names is None else [str(n) for n in names]
-
-    def _effect(self, effect: Any) -> int:
-        """Position of one effect, by name or position."""
-        check_is_fitted(self, "coef_path_")
-        names = self._effect_names()
-        chosen = np.flatnonzero(feature_mask(effect, len(names), names, "effect"))
-        if chosen.size != 1:
-            raise DataError(f"effect={effect!r} means {chosen.size} effects; name one.")
-        return int(chosen[0])
-
-    def top_words(self, effect: Any, time: Any = None, k: int = 10) -> pd.DataFrame:
-        """The `k` words an effect makes most frequent, then the `k` it makes rarest.
-
-        Columns: word, coef, inclusion_probability, share (of the word in the background of that
-        step, in the original units). `effect` is a name or a position, `time` the label of a
-        step; None: the step after the last.
-        """
-        i = self._effect(effect)
-        code = int(self._codes(None if time is None else [time], 1)[0])
-        coef = self._fit.step(code, forecast=self.extrapolate_ == "forecast").coef
-        base = self.base_background_[min(code, len(self.timesteps_) - 1)]
-        shares = np.exp(log_softmax(base))
-        return top_words(self.vocabulary_, coef[i], self.inclusion_probability_[i], shares, k)
-
-    def plot_words(self, effect: Any, words: Any = None, k: int = 8) -> Any:
-        """Paths of some words' coefficients of one effect, as a matplotlib Figure.
-
-        `words` are names; None: the `k` words of largest mean squared coefficient.
-        """
-        i = self._effect(effect)
-        paths = self.coef_path_[:, i]
-        if words is None:
-            size = np.sqrt(np.mean(paths**2, axis=0))
-            chosen = np.argsort(-size, kind="stable")[:k]
-            chosen = chosen[size[chosen] > 0]
-        else:
-            names = list(self.vocabulary_)
-            chosen = np.flatnonzero(feature_mask(words, len(names), names, "words"))
-        std = None
-        if isinstance(self._fit, PosteriorTextFit):
-            std = self._fit.std_path()[:, i][:, chosen]
-        name = self._effect_names()[i]
-        shown = self.vocabulary_[chosen]
-        return figures.words(
-            f"words of {name}", list(self.timesteps_), shown, paths[:, chosen], std
-        )
-
-    def to_xarray(self) -> Any:
-        """The fit as an xarray Dataset over time, effect and word.
-
-        Variables: coef, coef_std (learned prior only), background, inclusion_probability. Needs
-        xarray, the extra ``driftglm[xarray]``.
-        """
-        check_is_fitted(self, "coef_path_")
-        inner = ("effect", "word")
-        found = {
-            "coef": (("time", *inner), "coef_path_"),
-            "coef_std": (("time", *inner), "coef_std_path_"),
-            "background": (("time", "word"), "background_"),
-            "inclusion_probability": (inner, "inclusion_probability_"),
-        }
-        coords = {"effect": self._effect_names(), "word": self.vocabulary_.astype(str)}
-        return dataset(self, found, coords)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

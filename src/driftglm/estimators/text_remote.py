@@ -41,12 +41,12 @@ def on_workers(table: Any) -> bool:
 
 
 @contextmanager
-def word_engine(counts: Any, n_workers: int | None, *, verbose: bool) -> Iterator[Any]:
+def word_engine(counts: Any, n_workers: int | None, advice: str, *, verbose: bool) -> Iterator[Any]:
     """Who visits the words: workers if counts are there or workers are asked for, else None."""
     if n_workers is None and not on_workers(counts):
         yield None
         return
-    with client_for(n_workers) as client, engine_errors(client):
+    with client_for(n_workers) as client, engine_errors(client, advice):
         if verbose:
             sys.stderr.write(f"driftglm: workers' dashboard at {client.dashboard_link}\n")
         engine = TextEngine(client)

@@ -19,6 +19,7 @@ from driftglm.estimators.text_data import (
 from driftglm.estimators.text_fit import ModeTextFit, PosteriorTextFit, TextFit
 from driftglm.priors import Learned, PathPrior
 from driftglm.solvers.base import Progress, StopReason
+from driftglm.solvers.journal import Journal
 from driftglm.solvers.text_engine import WordEngine
 from driftglm.solvers.text_learned import LearnedTextSolver
 from driftglm.solvers.text_mode import ModeTextSolver, TextMode
@@ -64,6 +65,7 @@ def solve_text(
     *,
     start: TextMode | None = None,
     progress: Progress | None = None,
+    journal: Journal | None = None,
 ) -> TextResult:
     """Fit contexts whose background is `base` (T, V)."""
     prior, n_steps = settings.prior, base.shape[0]
@@ -93,7 +95,7 @@ def solve_text(
         reach = largest_distance(design)
         learner = LearnedTextSolver(prior, groups, order, reach, settings.n_jobs, settings.engine)
         posterior, history, reason = learner.solve(
-            problem, max_iter=max_iter, tol=tol, progress=progress
+            problem, max_iter=max_iter, tol=tol, progress=progress, journal=journal
         )
         fit: TextFit = PosteriorTextFit(*common, posterior, settings.n_jobs)
         return TextResult(fit, history, reason, varies[:n_effects])
@@ -109,7 +111,7 @@ def solve_text(
         settings.engine,
     )
     mode, history, reason = solver.solve(
-        problem, max_iter=max_iter, tol=tol, start=start, progress=progress
+        problem, max_iter=max_iter, tol=tol, start=start, progress=progress, journal=journal
     )
     return TextResult(ModeTextFit(*common, mode), history, reason, varies[:n_effects], mode.rate)
 

@@ -25,6 +25,7 @@ from driftglm.distributed.engine import Engine, announce
 from driftglm.distributed.shards import read_block
 from driftglm.distributed.sources import Blocks, blocks_of, folder_of, is_remote, to_vector
 from driftglm.distributed.worker import Spec, Summary, Wanted
+from driftglm.estimators.checkpoint import resuming_advice
 from driftglm.estimators.rows import COLUMNS_PER_DIRECTION, Rows, check_ranges
 from driftglm.estimators.starts import Init
 from driftglm.exceptions import DataError
@@ -128,9 +129,7 @@ def rows_on_workers(
     shards = folder_of(X)
     if shards is not None:
         shards.manifest()  # a folder that is not there is found before a cluster is asked for
-    advice = "fit again with the scheduler up"
-    if workers.checkpoint is not None:
-        advice = f"fit again with checkpoint={str(workers.checkpoint)!r} to go on from where it was"
+    advice = resuming_advice(workers.checkpoint)
     with client_for(workers.n_workers) as client, engine_errors(client, advice):
         yield from _opened(model, X, given, client)
 

@@ -30,8 +30,12 @@ class Journal(Protocol):
         """The snapshot to go on from, if there is one."""
         ...
 
-    def write(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot; who is asked too often may let it pass."""
+    def due(self) -> bool:
+        """Whether a snapshot would be kept now; for those that are dear to make."""
+        ...
+
+    def write(self, snapshot: Snapshot, *, last: bool = False) -> None:
+        """Keep a snapshot; who is asked too often may let it pass, but for the last one."""
         ...
 
 
@@ -42,7 +46,11 @@ class NoJournal:
         """Nothing."""
         return None
 
-    def write(self, snapshot: Snapshot) -> None:
+    def due(self) -> bool:
+        """Never."""
+        return False
+
+    def write(self, snapshot: Snapshot, *, last: bool = False) -> None:
         """Nothing."""
 
 

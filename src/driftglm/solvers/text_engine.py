@@ -99,6 +99,9 @@ class WordPosteriors(Protocol):
     def keep(self, components: BoolArray) -> None:
         """Forget all components but these."""
 
+    def put(self, paths: Paths) -> None:
+        """Go on from here."""
+
     def paths(self) -> Paths:
         """Where they have come to."""
 

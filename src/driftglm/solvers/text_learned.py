@@ -17,6 +17,7 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
 from driftglm.solvers.base import Progress, StopReason
+from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.text_engine import (
     PosteriorPass,
     PosteriorReport,
@@ -128,6 +129,10 @@ class PosteriorsHere:
         kept = np.ascontiguousarray(phi[:, :, components])
         self.now = mean, variance, h, b, kept, divergence
 
+    def put(self, paths: Paths) -> None:
+        """Go on from here."""
+        self.now = paths
+
     def paths(self) -> Paths:
         """Where they have come to."""
         return self.now
@@ -184,16 +189,28 @@ class LearnedTextSolver:
         return PosteriorsHere(Words.of(problem), scene, start, self.n_jobs)
 
     def solve(
-        self, problem: TextProblem, *, max_iter: int, tol: float, progress: Progress | None = None
+        self,
+        problem: TextProblem,
+        *,
+        max_iter: int,
+        tol: float,
+        progress: Progress | None = None,
+        journal: Journal | None = None,
     ) -> tuple[TextPosterior, FloatArray, StopReason]:
         """Passes until one raises the bound by less than `tol` per token."""
+        journal = journal or NoJournal()
         state = self.start(problem)
         words = self._posteriors(problem, state, watched=progress is not None)
         enough = tol * float(problem.totals.sum())
         extra = self._prior_counts(state)
         history: list[float] = []
-        reason = StopReason.MAX_ITER
-        for _ in range(max_iter):
+        if (saved := journal.read()) is not None:
+            state = Mixture(saved["components"], saved["log_pi"], saved["log_rate"])
+            extra, history = saved["extra"], saved["history"]
+            words.put(tuple(saved["paths"]))
+        while len(history) < max_iter and not _settled(history, enough):
+            if history and journal.due():
+                journal.write(_snapshot(state, words.paths(), extra, history))
             report = words.visit(state.law())
             value, members = self._settle(problem, state, report, extra)
             if self.prior.weights is None:
@@ -202,10 +219,10 @@ class LearnedTextSolver:
             history.append(value)
             if progress is not None:
                 progress(len(history), value, int(report.included.sum()))
-            if len(history) >= N_PASSES and history[-1] - history[-2] < enough:
-                reason = StopReason.CONVERGED
-                break
-        return state.posterior(words.paths()), np.array(history), reason
+        paths = words.paths()
+        journal.write(_snapshot(state, paths, extra, history), last=True)
+        reason = StopReason.CONVERGED if _settled(history, enough) else StopReason.MAX_ITER
+        return state.posterior(paths), np.array(history), reason
 
     def _settle(
         self, problem: TextProblem, state: Mixture, report: PosteriorReport, extra: FloatArray
@@ -241,6 +258,15 @@ class LearnedTextSolver:
         state.log_pi = np.ascontiguousarray(state.log_pi[:, keep])
         words.keep(keep)
         return np.ascontiguousarray(extra[:, keep])
+
+
+def _settled(history: list[float], enough: float) -> bool:
+    return len(history) >= N_PASSES and history[-1] - history[-2] < enough
+
+
+def _snapshot(state: Mixture, paths: Paths, extra: FloatArray, history: list[float]) -> Snapshot:
+    """What it takes to go on with the next pass."""
+    return {**vars(state), "paths": list(paths), "extra": extra, "history": history}
 
 
 def _cross(counts: FloatArray, log_pi: FloatArray) -> float:

@@ -17,6 +17,7 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors import Fixed, PathPrior, PathStats, Penalty
 from driftglm.priors.adaptive import AdaptivePrior
 from driftglm.solvers.base import Progress, StopReason
+from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.text_engine import WordEngine, Words, sweep_chunks_inplace
 from driftglm.solvers.text_mode_kernel import Law
 from driftglm.solvers.text_problem import TextProblem
@@ -27,6 +28,8 @@ REFERENCE = 4.0
 FLOOR, ZERO = 1e-12, 1e-10
 N_START_PASSES = 15
 N_RATE_ROUNDS = 5
+STEADY = 1e-3
+"""Rates that move by less, relative to their size, have settled."""
 N_STALLED = 20
 """A fit whose objective has not moved in its last digits for so many passes has stalled."""
 
@@ -104,12 +107,38 @@ class TiedPrior:
             E=ends.sum(axis=0),
         )
 
+    def with_rate(self, rate: float | None) -> TiedPrior:
+        """The same with a rate that was estimated before; None: as it is."""
+        if rate is None:
+            return self
+        assert isinstance(self.prior, AdaptivePrior)  # noqa: S101 (no other has a rate)
+        return dataclasses.replace(self, prior=dataclasses.replace(self.prior, rate=rate))
+
     def with_estimated_rate(self, beta: FloatArray) -> TiedPrior:
         """Empirical Bayes for the rate of the paper's priors."""
         assert isinstance(self.prior, AdaptivePrior)  # noqa: S101 (callers ask first)
         n_tied = beta.shape[0] if self.by_effect else 1
         sample = self._stats(beta), beta.shape[2], n_tied
         return dataclasses.replace(self, prior=self.prior.with_estimated_rate(sample))
+
+
+@dataclass
+class _Place:
+    """How far a search for a mode has come: the round, its rate and that before, its passes."""
+
+    round: int = 0
+    rate: float | None = None
+    before: float | None = None
+    history: list[float] = field(default_factory=list)
+    reason: str | None = None
+
+    @property
+    def ends(self) -> bool:
+        """Whether this round is the last one: the rate has settled, or there were enough."""
+        if self.rate is None or self.before is None:
+            return False
+        moved = abs(self.rate - self.before) > STEADY * max(1.0, abs(self.before))
+        return self.round >= N_RATE_ROUNDS or not moved
 
 
 @dataclass(frozen=True)
@@ -152,25 +181,33 @@ class ModeTextSolver:
         tol: float,
         start: TextMode | None = None,
         progress: Progress | None = None,
+        journal: Journal | None = None,
     ) -> tuple[TextMode, FloatArray, StopReason]:
         """Ascend until no coefficient is pulled by more than `tol` posterior deviations.
 
         A sparse prior never leaves zero, so that it starts from a ridge fit; without `by_effect`
-        the paths that could not have a nonzero mode given the others are then set to zero.
+        the paths that could not have a nonzero mode given the others are then set to zero. A rate
+        that is to be estimated alternates with the mode, in rounds.
         """
-        tied = self._tied()
-        state = self._start(problem, start)
-        history, reason = self._ascend(problem, tied, state, (max_iter, tol), progress)
-        if isinstance(self.prior, AdaptivePrior):
-            prior = self.prior
-            for _ in range(N_RATE_ROUNDS if prior.rate == "estimate" else 0):
-                old, tied = prior.tau, tied.with_estimated_rate(state.beta)
-                assert isinstance(tied.prior, AdaptivePrior)  # noqa: S101
-                prior = tied.prior
-                history, reason = self._ascend(problem, tied, state, (max_iter, tol), progress)
-                if abs(prior.tau - old) <= 1e-3 * max(1.0, abs(old)):
-                    break
-            state.rate = prior.tau
+        journal = journal or NoJournal()
+        tied, at = self._tied(), _Place()
+        if (saved := journal.read()) is None:
+            state = self._start(problem, start)
+        else:
+            state = TextMode(saved["beta"], saved["log_rate"], saved["alive"])
+            at = _Place(**saved["at"])
+            tied = tied.with_rate(at.rate)
+        prior = self.prior
+        estimates = isinstance(prior, AdaptivePrior) and prior.rate == "estimate"
+        while True:
+            reason = self._ascend(problem, tied, state, (max_iter, tol), at, (progress, journal))
+            if not estimates or at.ends:
+                break
+            tied, at = self._next_round(tied, state, at)
+        if isinstance(tied.prior, AdaptivePrior):
+            state.rate = tied.prior.tau
+        journal.write(_snapshot(state, at), last=True)
+        history = np.array(at.history)
         state.mean_rho = tied.evaluate(state.beta)[2] if self.strength == 0.0 else np.zeros(0)
         return state, history, reason
 
@@ -197,17 +234,31 @@ class ModeTextSolver:
             self._sweep(problem, state, laws, decide=True)
         return state
 
+    @staticmethod
+    def _next_round(tied: TiedPrior, state: TextMode, at: _Place) -> tuple[TiedPrior, _Place]:
+        """The prior with the rate that suits the present mode."""
+        assert isinstance(tied.prior, AdaptivePrior)  # noqa: S101 (callers ask first)
+        old, tied = tied.prior.tau, tied.with_estimated_rate(state.beta)
+        assert isinstance(tied.prior, AdaptivePrior)  # noqa: S101
+        return tied, _Place(at.round + 1, tied.prior.tau, old)
+
     def _ascend(
         self,
         problem: TextProblem,
         tied: TiedPrior,
         state: TextMode,
         limits: tuple[int, float],
-        progress: Progress | None,
-    ) -> tuple[FloatArray, StopReason]:
+        at: _Place,
+        watched: tuple[Progress | None, Journal],
+    ) -> StopReason:
+        """Passes until one of them is the last of this round; `at` is kept in step."""
         max_iter, tol = limits
-        history: list[float] = []
-        for _ in range(max_iter):
+        progress, journal = watched
+        history = at.history
+        while at.reason is None:
+            if len(history) >= max_iter:
+                at.reason = StopReason.MAX_ITER.value
+                break
             self._bury(state)
             laws = np.zeros((1, problem.shape[1], 3))
             if self.strength == 0.0:
@@ -218,12 +269,12 @@ class ModeTextSolver:
                 progress(len(history), history[-1], int(state.alive.sum()))
             rise = history[-1] - history[-2] if len(history) > 1 else np.inf
             if pull <= tol or rise < self.flat * float(problem.totals.sum()):
-                return np.array(history), StopReason.CONVERGED
-            if len(history) > N_STALLED:
-                rise = history[-1] - history[-N_STALLED]
-                if rise <= 1e-15 * N_STALLED * abs(history[-1]):
-                    return np.array(history), StopReason.STALLED
-        return np.array(history), StopReason.MAX_ITER
+                at.reason = StopReason.CONVERGED.value
+            elif _stalled(history):
+                at.reason = StopReason.STALLED.value
+            elif journal.due():
+                journal.write(_snapshot(state, at))
+        return StopReason(at.reason)
 
     def _log_prior(self, tied: TiedPrior, state: TextMode) -> float:
         if self.strength > 0.0:
@@ -275,3 +326,16 @@ class ModeTextSolver:
         below = ZERO * REFERENCE / self.mean_square * state.beta.shape[0]
         state.alive &= size >= below
         state.beta[:, ~state.alive] = 0.0
+
+
+def _stalled(history: list[float]) -> bool:
+    if len(history) <= N_STALLED:
+        return False
+    rise = history[-1] - history[-N_STALLED]
+    return rise <= 1e-15 * N_STALLED * abs(history[-1])
+
+
+def _snapshot(state: TextMode, at: _Place) -> Snapshot:
+    """What it takes to go on with the next pass."""
+    kept = {"beta": state.beta, "log_rate": state.log_rate, "alive": state.alive}
+    return {**kept, "at": vars(at)}
