@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo readme test test-all browser lint format bench clean
+.PHONY: demo readme test test-all test-peers browser lint format bench clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "driftglm needs Python 3.11 or newer; set PYTHON=python3.11")'
@@ -56,7 +56,11 @@ $(BENCH_READY): pyproject.toml
 	touch $@
 
 bench: $(BENCH_READY)
-	$(BENCH)/bin/python benchmarks/peers.py --cache .bench-results --write docs/results/peers.md
+	$(BENCH)/bin/python benchmarks/peers.py --write docs/results/peers.md
+
+# Adapters are skipped by `make test`, whose environment has none of the peers.
+test-peers: $(BENCH_READY)
+	$(BENCH)/bin/python -m pytest tests/unit/test_peers.py tests/unit/test_peers_running.py
 
 clean:
 	rm -rf $(VENV) $(BENCH) .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .bench-results

@@ -25,8 +25,10 @@ process of its own. What is counted and how:
   counted: imports, a tiny first fit that warms compilers up, and bringing the data into the form a
   peer takes (CSC, or the time-expanded design); driftglm's own sorting and checks are counted.
 - **Strengths** are ten, from one half to 1/1000 of the one at which all coefficients are zero,
-  from strong to weak; ridges have ten absolute ones. A peer of the newest step is tuned with the
-  step before it.
+  from strong to weak; scikit-learn's ridges have ten absolute ones, glum's ridge over time four. A
+  peer of the newest step is tuned with the step before it.
+- **Threads**: BLAS and OpenMP have one for every contestant unless the last section says else: at
+  these sizes threads mostly wait for each other. driftglm is called with n_jobs=-1.
 - **Time-expanded design**: column (i, t) is x_i on the rows of step t; one group a feature. The
   coefficients of step T predict T + 1.
 - **Intercepts**: every contestant has one, unpenalised, as its package provides it (celer's

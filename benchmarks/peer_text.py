@@ -30,7 +30,7 @@ N_START_PASSES = 15
 
 @dataclass(frozen=True)
 class Found:
-    """How L-BFGS ended; `relative` is the least relative gradient on the way."""
+    """How L-BFGS ended; `relative` and `value` are those of the last iterate accepted."""
 
     seconds: float
     start_seconds: float
@@ -111,17 +111,20 @@ def lbfgs_text(data, limit):
     began = clock.perf_counter()
     start = objective.start()
     start_seconds = clock.perf_counter() - began
-    norms, values, small = [], [], []
+    norms, seen, accepted = [], [], []
 
     def evaluate(x):
         value, gradient = objective(x.reshape(start.shape))
         norms.append(float(np.linalg.norm(gradient)))
-        values.append(value)
-        small.append(norms[-1] / max(norms[0], abs(value)))
+        seen[:] = [norms[-1] / max(norms[0], abs(value)), value]
+        if not accepted:  # the start
+            accepted[:] = seen
         return value, gradient.ravel()
 
     def after_step(_):
-        if small[-1] <= GOAL or clock.perf_counter() - began > limit:
+        # A line search ends with the point it accepts, so that this is the one evaluated last.
+        accepted[:] = seen
+        if accepted[0] <= GOAL or clock.perf_counter() - began > limit:
             raise StopIteration
 
     minimize(
@@ -133,4 +136,4 @@ def lbfgs_text(data, limit):
         options={"maxiter": 100_000, "maxfun": 100_000, "ftol": 0.0, "gtol": 0.0},
     )
     seconds = clock.perf_counter() - began
-    return Found(seconds, start_seconds, len(norms), min(small), values[-1])
+    return Found(seconds, start_seconds, len(norms), *accepted)

@@ -1,14 +1,17 @@
-"""How the time of a learned fit grows: rows, features, steps, components; words, contexts; storage.
+"""How the time of a learned fit grows: sizes of panels and texts, storage, threads, start-up.
 
     python benchmarks/scaling.py [--write docs/scaling-tables.md]
 
 Ten passes at a time, tol=0, whole fits: checks, turning the matrix, directions, passes, forecast.
 Every line changes one thing of the first. Seconds are of the processor, not of the clock, best of
 three, so that other work on the machine counts little. Start-up is measured in new processes.
+Threads are compared by the clock, medians of fits in turn: other work counts there, so they need an
+idle machine.
 """
 
 import argparse
 import os
+import statistics
 import subprocess
 import sys
 import time as clock
@@ -22,7 +25,7 @@ from driftglm import DriftRegressor, DriftTextModel
 from driftglm.priors import Learned
 from driftglm.simulate import simulate_text
 
-N_PASSES, N_REPEATS = 10, 3
+N_PASSES, N_REPEATS, N_TURNS = 10, 3, 5
 PANEL = {"rows": 8000, "features": 3000, "steps": 8, "scales": 12}
 TEXT = {"n_words": 1500, "docs_per_step": 40, "n_timesteps": 6}
 START_UP = """
@@ -101,6 +104,26 @@ def text_table():
     return lines
 
 
+def jobs_table():
+    """By the clock, with one thread and with two, in turn: whatever else runs meets both."""
+    X, y, time, _ = word_panel(0, *(PANEL[name] for name in ("rows", "features", "steps")))
+    text = simulate_text(n_effects=12, tokens_per_doc=2000, **TEXT)
+    lines = ["| fit | seconds, n_jobs=1 | seconds, n_jobs=2 | ratio |", "|---" * 4 + "|"]
+    for label, kind, (rows, target, steps) in (
+        ("panel of the first line", DriftRegressor, (X, y, time)),
+        ("text of the first line", DriftTextModel, (text.counts, text.effects, text.time)),
+    ):
+        took = {1: [], 2: []}
+        for n_jobs in (1, 2) * N_TURNS:
+            model = kind(max_iter=N_PASSES, tol=0.0, n_jobs=n_jobs)
+            began = clock.perf_counter()
+            model.fit(rows, target, time=steps)
+            took[n_jobs].append(clock.perf_counter() - began)
+        one, two = (statistics.median(took[n_jobs]) for n_jobs in (1, 2))
+        lines.append(f"| {label} | {one:.2f} | {two:.2f} | {two / one:.2f} |")
+    return lines
+
+
 def start_up_table():
     """Processor seconds of new processes."""
     fit = FIRST_FIT.format(again="")
@@ -142,6 +165,7 @@ def main():
         ("Rows, features, steps, scales of the prior", panel_table),
         ("Storage", storage_table),
         ("Text", text_table),
+        ("Threads", jobs_table),
         ("Start-up", start_up_table),
     ):
         parts += [f"### {title}", "", *make(), ""]

@@ -44,3 +44,25 @@ def test_a_fit_over_its_limit_is_a_result(run):
 def test_what_cannot_be_run_is_refused_before_anything_runs(run):
     assert "there is no peer 'prophet'" in run("bench", "--peers", "prophet", code=None).error()
     assert "does not exist" in run("bench", "-o", "nowhere/t.md", code=None).error()
+    for words in (("--seed", "-1"), ("--features", "9"), ("--steps", "2")):
+        ran = run("bench", *words, code=2)
+        assert f"Invalid value for '{words[0]}'" in ran.err
+        assert "Traceback" not in ran.err
+
+
+def test_sizes_that_are_given_override_those_of_a_quick_run(run):
+    words = ("bench", "--quick", "--peers", "sklearn ridge-all", "--json")
+    assert run(*words, "--features", "12", "--steps", "3").json["world"] == {
+        "features": 12,
+        "rows_per_step": 40,
+        "steps": 3,
+        "seed": 0,
+        "family": "gaussian",
+    }
+    quick = run(*words).json["world"]
+    assert (quick["features"], quick["rows_per_step"], quick["steps"]) == (30, 40, 5)
+
+
+def test_contestants_for_text_are_not_listed(run):
+    found = run("bench", *FEW, "--peers", "driftglm", "--json").json
+    assert [result["peer"] for result in found["results"]] == ["driftglm learned", "driftglm exact"]

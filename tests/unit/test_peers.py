@@ -2,6 +2,8 @@
 
 import importlib
 import importlib.util
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,6 +209,22 @@ def test_logistic_lassos_agree_with_scikit_learn(name, sparse):
     )  # celer's intercept is a column of tens, penalised a little
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_celers_logistic_lasso_starts_where_it_is_told(sparse):
+    if importlib.util.find_spec("celer") is None:
+        pytest.skip("celer is not installed")
+    panel = simulate_panel(n_features=N_FEATURES, n_timesteps=3, family="binomial", level=0.3)
+    adapter = PEERS["celer lasso"].adapter()
+    design = adapter.prepare(data_of(panel, "binomial", sparse=sparse)).whole
+    path = np.array([0.2, 0.05]) * design.largest()
+    cold = list(adapter.path(design, path, None))
+    (warm,) = adapter.path(design, path[-1:], cold[-1])
+    # A start that is the solution already is left where it is, up to a last polish.
+    np.testing.assert_allclose(warm.coef, cold[-1].coef, atol=1e-4)
+    assert warm.intercept == pytest.approx(cold[-1].intercept, abs=1e-3)
+    assert (np.abs(cold[0].coef) > 0).sum() <= (np.abs(cold[1].coef) > 0).sum()
+
+
 def test_ridge_of_counts_is_scikit_learns_with_the_strength_of_a_sum():
     panel = simulate_panel(n_features=4, n_timesteps=3, family="poisson", level=0.3, n_active=3)
     data = data_of(panel, "poisson")
@@ -281,6 +299,29 @@ def test_peers_are_chosen_by_name_or_first_word():
     assert len(chosen()) == len(PEERS) > len(chosen(quick=True))
     with pytest.raises(DataError, match="there is no peer 'sk'"):
         chosen(["sk"])
+
+
+def test_peers_for_text_only_are_left_out_elsewhere_unless_named_in_full():
+    for_text = {"driftglm ridge-all", "driftglm lasso-all"}
+    assert not for_text & {peer.name for peer in chosen(family="poisson")}
+    assert not for_text & {peer.name for peer in chosen(["driftglm"], family="gaussian")}
+    assert for_text <= {peer.name for peer in chosen(["driftglm"], family="text")}
+    assert [peer.name for peer in chosen(["driftglm ridge-all"], family="gaussian")] == [
+        "driftglm ridge-all"
+    ]
+
+
+def test_settings_count_what_the_adapters_try():
+    assert "7 learning rates" in PEERS["river online"].settings
+    assert "5 discounts" in PEERS["pydlm"].settings
+    assert "4 strengths x 2 correlations" in PEERS["glum ridge-ts"].settings
+    assert PEERS["sklearn ridge-one"].settings == "10 strengths"
+    assert "10 strengths" in PEERS["skglm lasso"].settings
+    code = "import sys, driftglm.peers; print([m for m in sys.argv[1:] if m in sys.modules])"
+    packages = {peer.module for peer in PEERS.values()} - {"driftglm"}
+    words = [sys.executable, "-c", code, *packages]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "[]"  # to know the settings, no peer is imported
 
 
 def test_every_adapter_can_be_made_and_every_absence_has_a_reason():

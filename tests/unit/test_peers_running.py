@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import shutil
 import time as clock
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from driftglm.peers import PEERS, Peer, PeerData, run_peers, tables
-from driftglm.peers.process import Result
+from driftglm.peers.process import ONE_THREAD, Result
 from driftglm.simulate import simulate_panel
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -55,6 +56,11 @@ class Odd:
                 held = np.ones(25_000_000)
                 time.sleep(0.3)
                 del held
+        if self.way == "tells":
+            from driftglm._threads import n_threads
+            names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+            told = [*(os.environ.get(name) for name in names), n_threads(-1) == os.cpu_count()]
+            return Linear("gaussian", np.zeros(data.X.shape[1]), 1.0, 0, True, repr(told))
         coef = np.zeros(data.X.shape[1])
         coef[0] = np.nan if self.way == "diverges" else 0.0
         return Linear("gaussian", coef, 1.0, 0, self.way != "stops early", "chosen")
@@ -106,9 +112,29 @@ def test_memory_is_the_peak_of_the_fit_above_what_was_there(panel, odd):
     assert works.memory < 20e6
 
 
+def test_every_contestant_has_one_blas_thread_unless_the_user_says_else(panel, odd, monkeypatch):
+    for name in ONE_THREAD:
+        monkeypatch.delenv(name, raising=False)
+    (alone,) = run_peers(data_of(panel), [odd("tells")], limit=60.0)
+    assert alone.note == "['1', '1', '1', True]"  # n_jobs=-1 is all cores still
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    (given,) = run_peers(data_of(panel), [odd("tells")], limit=60.0)
+    assert given.note == "['1', '2', '1', True]"
+
+
+def test_load_before_a_fit_is_kept_with_its_result(panel, odd, monkeypatch):
+    monkeypatch.setattr("os.getloadavg", lambda: (1.25, 3.0, 4.0), raising=False)
+    works, raises = run_peers(data_of(panel), [odd("works"), odd("raises")], limit=60.0)
+    assert (works.load, raises.load) == (1.25, 1.25)
+    monkeypatch.delattr("os.getloadavg")
+    (unknown,) = run_peers(data_of(panel), [odd("works")], limit=60.0)
+    assert unknown.load is None
+
+
 def test_a_family_a_peer_does_not_have_starts_no_process(panel):
     data = replace(data_of(panel), family="poisson")
     (result,) = run_peers(data, [PEERS["pydlm"]], limit=1.0)
+    assert result.load is None
     assert (result.status, result.note) == ("not applicable", "no such model of counts")
 
 
@@ -190,6 +216,57 @@ def test_a_second_run_takes_results_from_the_folder(benchmark, panel, tmp_path):
     assert json.loads(next(tmp_path.glob("*.json")).read_text())["limit"] == 20.0
 
 
+def test_a_fit_that_failed_is_tried_again(benchmark, panel, tmp_path):
+    store = benchmark("peers").Store(tmp_path, data_of(panel))
+    peer = PEERS["river online"]
+    for status in ("failed", "finished"):
+        found = store.ask(peer, lambda status=status: Result("panel", peer.name, status), 1.0)
+        assert found.status == status
+
+
+def test_stored_results_are_of_the_code_as_it_is(benchmark, panel, tmp_path, monkeypatch):
+    store, module = benchmark("peers").Store(tmp_path, data_of(panel)), benchmark("peer_code")
+    measure = benchmark("peer_yardsticks")
+    before = store.key(PEERS["skglm lasso"])
+    measure.kept(tmp_path, "pass", True, lambda: ["old"])
+    assert measure.kept(tmp_path, "pass", True, lambda: ["new"]) == ["old"]
+    monkeypatch.setattr(module, "library_fingerprint", lambda: "changed")
+    module.code_digest.cache_clear()
+    after = store.key(PEERS["skglm lasso"])
+    lines = measure.kept(tmp_path, "pass", True, lambda: ["new"])
+    # One more line in a benchmark is another benchmark.
+    shutil.copytree(BENCHMARKS, tmp_path / "code", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "code" / "peer_code.py"))
+    with (tmp_path / "code" / "peer_text.py").open("a") as file:
+        file.write("# more")
+    module.code_digest.cache_clear()
+    later = store.key(PEERS["skglm lasso"])
+    module.code_digest.cache_clear()
+    assert len({before, after, later}) == 3
+    assert lines == ["new"]
+
+
+def test_limits_are_those_of_the_data_and_the_contestant(benchmark, panel):
+    module = benchmark("peers")
+
+    def limit(data, peer, given=None):
+        return module.limit_of(replace(data_of(panel), name=data), PEERS[peer], given)
+
+    assert limit("rw", "glum ridge-ts") == 200.0
+    assert limit("mixed", "glum ridge-ts") == limit("rw", "glum lasso") == 10.0
+    assert limit("paper", "driftglm learned") == 600.0
+    assert limit("paper", "glmnet lasso") == 90.0
+    assert limit("paper", "sklearn ridge-all") == 30.0
+    assert limit("paper", "driftglm learned", 5.0) == 5.0
+    assert {*module.MUST, *module.LASSOS, *(name for _, name in module.SPECIAL)} <= set(PEERS)
+
+
+def test_page_says_how_quiet_the_machine_was(benchmark):
+    results = {"a": [Result("a", "b", "finished", load=load) for load in (0.5, 1.0, 4.0, None)]}
+    assert "before fits: median 1.0, largest 4.0," in benchmark("peers").loads(results)
+    assert benchmark("peers").loads({"a": [Result("a", "b", "finished")]}) == ""
+
+
 def test_page_and_plot_tell_who_is_ahead(benchmark, tmp_path):
     module = benchmark("peer_page")
     results = {
@@ -218,3 +295,16 @@ def test_text_gradient_is_the_slope_of_the_objective(benchmark):
     ahead, behind = (objective(0.3 * beta + sign * 1e-5 * way)[0] for sign in (1, -1))
     _, gradient = objective(0.3 * beta)
     assert (ahead - behind) / 2e-5 == pytest.approx(float((gradient * way).sum()), rel=1e-6)
+
+
+def test_text_yardstick_ends_with_the_gradient_it_stops_by(benchmark):
+    from driftglm.simulate import simulate_text
+
+    text = simulate_text(n_words=12, n_effects=3, docs_per_step=6, n_timesteps=4)
+    parts = (text.counts, text.effects, text.time, text.counts_next, text.effects_next)
+    data, module = PeerData("text", "text", *parts), benchmark("peer_text")
+    found, early = (module.lbfgs_text(data, limit=limit) for limit in (60.0, 0.0))
+    assert found.reached
+    assert not early.reached
+    assert found.value < early.value
+    assert found.seconds > found.start_seconds > 0.0

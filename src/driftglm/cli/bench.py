@@ -13,20 +13,33 @@ from driftglm.cli.console import note, print_json, progress, say, say_table
 if TYPE_CHECKING:
     from driftglm.peers import Peer, PeerData, Result
 
-QUICK = (30, 40, 5)
+SIZES, QUICK = (300, 200, 10), (30, 40, 5)
+"""Features, rows a step and steps where they are not given."""
 SHOWN = 60
 """Letters of a note that a table keeps."""
 
 
+def _default(place: int) -> str:
+    return f"{SIZES[place]}; quick: {QUICK[place]}"
+
+
 def command(  # noqa: PLR0913
     *,
-    features: Annotated[int, typer.Option(metavar="N", min=10, help="Features.")] = 300,
-    rows: Annotated[int, typer.Option(metavar="N", min=10, help="Rows a step.")] = 200,
-    steps: Annotated[int, typer.Option(metavar="N", min=3, help="Steps.")] = 10,
+    features: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=10, help="Features.", show_default=_default(0)),
+    ] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=10, help="Rows a step.", show_default=_default(1)),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(metavar="N", min=3, help="Steps.", show_default=_default(2))
+    ] = None,
     family: Annotated[
         opt.Family, typer.Option(help="What is predicted; auto: numbers.")
     ] = opt.Family.auto,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the simulated world.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the simulated world.")] = 0,
     peers: Annotated[
         list[str] | None,
         typer.Option(metavar="NAMES", help="Contestants, such as driftglm,'skglm lasso',sklearn."),
@@ -51,22 +64,25 @@ def command(  # noqa: PLR0913
 
     if output is not None:
         check_writable(output)
-    contest = chosen(opt.names(peers), quick=quick)
-    if quick:
-        features, rows, steps = QUICK
     kind = "gaussian" if family is opt.Family.auto else family.value
-    data = _world(kind, features, rows, steps, seed)
+    contest = chosen(opt.names(peers), quick=quick, family=kind)
+    sizes = [
+        default if given is None else given
+        for given, default in zip((features, rows, steps), QUICK if quick else SIZES, strict=True)
+    ]
+    data = _world(kind, sizes, seed)
     note(f"{len(contest)} contestants, each in a process of its own, at most {seconds:g} s a fit.")
     with progress(len(contest), "fitting") as advance:
         results = run_peers(data, contest, limit=seconds, advance=lambda _: advance(1))
-    world = {"features": features, "rows_per_step": rows, "steps": steps, "seed": seed}
+    world = dict(zip(("features", "rows_per_step", "steps"), sizes, strict=True)) | {"seed": seed}
     _show(world | {"family": kind}, contest, results, output=output, as_json=json)
 
 
-def _world(family: Any, features: int, rows: int, steps: int, seed: int) -> PeerData:
+def _world(family: Any, sizes: list[int], seed: int) -> PeerData:
     from driftglm.peers import PeerData
     from driftglm.simulate import simulate_panel
 
+    features, rows, steps = sizes
     panel = simulate_panel(
         n_features=features,
         rows_per_step=rows,

@@ -25,6 +25,10 @@ PATIENCE = 240.0
 POLL = 0.02
 WIDTH = 30
 """Columns of the data that warm up, if those of interest have as many."""
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""For every contestant: threads that wait for each other slow small matrices down many times.
+
+What the user has set is kept. driftglm's n_jobs and numba count cores, not these."""
 CHILD = "import sys; from driftglm.peers.process import main; main(sys.argv[1])"
 FINISHED, UNSETTLED, CUT = "finished", "not converged", "not finished"
 ABSENT, UNFIT, FAILED = "not installed", "not applicable", "failed"
@@ -43,6 +47,8 @@ class Result:
         Peak bytes of the process during the fit, above those before it; None where unknown.
     note
         What was chosen, or the reason.
+    load
+        Load average of a minute before the process was started; None where unknown.
     """
 
     data: str
@@ -53,6 +59,7 @@ class Result:
     n_nonzero: int | None = None
     memory: int | None = None
     note: str = ""
+    load: float | None = None
 
     @property
     def measured(self) -> bool:
@@ -103,16 +110,18 @@ def run_peer(
         return replace(base, status=UNFIT, note=reason)
     if peer.version is None:
         return replace(base, status=ABSENT)
+    base = replace(base, load=_load())
     with tempfile.TemporaryDirectory(dir=folder) as name:
         job = Path(name)
         (job / "job.json").write_text(json.dumps([str(folder), asdict(peer)]))
+        path = os.pathsep.join(p for p in sys.path if p)
         with (job / "log").open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 (this package, in another process)
                 [sys.executable, "-c", CHILD, str(job)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+                env=ONE_THREAD | dict(os.environ) | {"PYTHONPATH": path},
             )
             try:
                 said = _wait(process, job, limit, patience)
@@ -122,6 +131,13 @@ def run_peer(
         if said:
             return replace(base, status=CUT, note=said)
         return _read(base, job, process.returncode)
+
+
+def _load() -> float | None:
+    """Load average of the last minute; None where the system has none."""
+    with contextlib.suppress(AttributeError, OSError):
+        return os.getloadavg()[0]
+    return None
 
 
 def _wait(process: subprocess.Popen[bytes], job: Path, limit: float, patience: float) -> str:

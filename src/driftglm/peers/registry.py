@@ -11,9 +11,19 @@ from typing import Any
 
 from driftglm.exceptions import DataError
 
+# The adapters import their packages when they are used, so that these are constants only.
+from driftglm.peers.tuning import N_STRENGTHS
+from driftglm.peers.with_glum import CORRELATIONS
+from driftglm.peers.with_glum import RIDGE as RIDGE_OVER_TIME
+from driftglm.peers.with_pydlm import DISCOUNTS
+from driftglm.peers.with_river import RATES
+from driftglm.peers.with_sklearn import RIDGE
+
 GLM = ("gaussian", "binomial", "poisson")
 TWO = ("gaussian", "binomial")
-TUNED = "10 strengths with warm starts"
+TEXT_ONLY = ("text",)
+TUNED = f"{N_STRENGTHS} strengths with warm starts"
+RIDGES = f"{len(RIDGE)} strengths"
 LACKING = {
     "text": "no model of word counts",
     "poisson": "no such model of counts",
@@ -79,6 +89,7 @@ def _skglm(name: str, settings: str, **more: Any) -> Peer:
 
 
 GROUPS = "one group a feature on the time-expanded design, "
+ADELIE = "n_threads=1, its default"
 NEWEST = {"which": "newest step"}
 _ALL = (
     _own("learned", "n_jobs=-1, else defaults", target="driftglm.peers.own:Drift", quick=True),
@@ -88,16 +99,16 @@ _ALL = (
     ),
     _own(
         "ridge-all", "baseline on all steps, tuned", target="driftglm.peers.own:Baseline",
-        options={"name": "RidgeAll"}, families=("text",),
+        options={"name": "RidgeAll"}, families=TEXT_ONLY,
     ),
     _own(
         "lasso-all", "baseline on all steps, tuned", target="driftglm.peers.own:Baseline",
-        options={"name": "LassoAll"}, families=("text",),
+        options={"name": "LassoAll"}, families=TEXT_ONLY,
     ),
     _sklearn("lasso-all", TUNED, options={"share": 1.0}, families=TWO, quick=True),
     _sklearn("lasso-one", TUNED, options={"share": 1.0} | NEWEST, families=TWO),
-    _sklearn("ridge-all", "10 strengths", options={"share": 0.0}, quick=True),
-    _sklearn("ridge-one", "10 strengths", options={"share": 0.0} | NEWEST),
+    _sklearn("ridge-all", RIDGES, options={"share": 0.0}, quick=True),
+    _sklearn("ridge-one", RIDGES, options={"share": 0.0} | NEWEST),
     _sklearn("elastic net-all", f"l1_ratio=.5, {TUNED}", options={"share": 0.5}, families=TWO),
     _sklearn(
         "elastic net-one", f"l1_ratio=.5, {TUNED}", options={"share": 0.5} | NEWEST, families=TWO,
@@ -123,15 +134,20 @@ _ALL = (
         "celer group lasso", "celer", "celer", "driftglm.peers.with_celer:GroupLasso",
         GROUPS + TUNED, ("gaussian",),
     ),
-    Peer("adelie lasso", "adelie", "adelie", "driftglm.peers.with_adelie:Path", TUNED),
     Peer(
-        "adelie group lasso", "adelie", "adelie", "driftglm.peers.with_adelie:Path", GROUPS + TUNED,
+        "adelie lasso", "adelie", "adelie", "driftglm.peers.with_adelie:Path",
+        f"{TUNED}, {ADELIE}",
+    ),
+    Peer(
+        "adelie group lasso", "adelie", "adelie", "driftglm.peers.with_adelie:Path",
+        f"{GROUPS}{TUNED}, {ADELIE}",
         options={"which": "expanded"}, quick=True,
     ),
     Peer("glum lasso", "glum", "glum", "driftglm.peers.with_glum:Lasso", TUNED),
     Peer(
         "glum ridge-ts", "glum", "glum", "driftglm.peers.with_glum:RidgeOverTime",
-        "block-tridiagonal P2 on the time-expanded design, 4 strengths x 2 correlations",
+        "block-tridiagonal P2 on the time-expanded design, "
+        f"{len(RIDGE_OVER_TIME)} strengths x {len(CORRELATIONS)} correlations",
         quick=True,
     ),
     Peer(
@@ -140,7 +156,8 @@ _ALL = (
     ),
     Peer(
         "pydlm", "pydlm", "pydlm", "driftglm.peers.with_pydlm:Discounted",
-        "level and all features dynamic, a row a time, 5 discounts", ("gaussian",), quick=True,
+        f"level and all features dynamic, a row a time, {len(DISCOUNTS)} discounts", ("gaussian",),
+        quick=True,
     ),
     Peer(
         "statsmodels random walks", "statsmodels", "statsmodels",
@@ -150,17 +167,28 @@ _ALL = (
     ),
     Peer(
         "river online", "river", "river", "driftglm.peers.with_river:Online",
-        "gradient steps, one pass, 5 learning rates", quick=True,
+        f"gradient steps, one pass, {len(RATES)} learning rates", quick=True,
     ),
 )  # fmt: skip
 
 PEERS = {peer.name: peer for peer in _ALL}
 
 
-def chosen(names: Iterable[str] = (), *, quick: bool = False) -> list[Peer]:
-    """Peers by name or by the first words of it; no name: all, or those of a quick run."""
-    if not (wanted := list(names)):
-        return [peer for peer in PEERS.values() if peer.quick or not quick]
+def chosen(
+    names: Iterable[str] = (), *, quick: bool = False, family: str | None = None
+) -> list[Peer]:
+    """Peers by name or by the first words of it; no name: all, or those of a quick run.
+
+    Where `family` is not text, peers for text only are left out unless named in full.
+    """
+    wanted = list(names)
+    found = _named(wanted) if wanted else [p for p in PEERS.values() if p.quick or not quick]
+    if family in {None, "text"}:
+        return found
+    return [peer for peer in found if peer.families != TEXT_ONLY or peer.name in wanted]
+
+
+def _named(wanted: list[str]) -> list[Peer]:
     out: dict[str, Peer] = {}
     for name in wanted:
         exact = {name: PEERS[name]} if name in PEERS else {}
@@ -184,4 +212,4 @@ def why_not(peer: Peer, family: str) -> str | None:
     """The reason why a peer is not applicable to a family, or None."""
     if family in peer.families:
         return None
-    return "for text only" if peer.families == ("text",) else LACKING[family]
+    return "for text only" if peer.families == TEXT_ONLY else LACKING[family]

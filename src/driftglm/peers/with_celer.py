@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import FloatArray
-from driftglm.peers.tuning import Design, Solution, Tuned, start_at, warm_started
+from driftglm.peers.tuning import Design, Solution, Tuned, settled, start_at, warm_started
 
 LEVEL = 10.0
 """celer's logistic regression has no intercept: a column of tens is all but free of the penalty."""
@@ -24,18 +23,9 @@ class Lasso(Tuned):
         self, design: Design, strengths: FloatArray, start: Solution | None
     ) -> Iterator[Solution]:
         """One object, warm-started."""
-        celer = import_module("celer")
-        if design.family == "gaussian":
-            yield from _warm(celer.Lasso(warm_start=True), design, strengths, start)
-            return
-        wide, n_rows = replace(design, X=_with_level(design)), design.y.size
-        model = celer.LogisticRegression(warm_start=True)
-
-        def set_strength(strength: float) -> None:
-            model.set_params(C=1.0 / (strength * n_rows))
-
-        for found in warm_started(model, wide, strengths, set_strength):
-            yield replace(found, coef=found.coef[:-1], intercept=LEVEL * float(found.coef[-1]))
+        if design.family == "binomial":
+            return _logistic(design, strengths, start)
+        return _warm(import_module("celer").Lasso(warm_start=True), design, strengths, start)
 
 
 class GroupLasso(Tuned):
@@ -49,6 +39,21 @@ class GroupLasso(Tuned):
         """One object, warm-started."""
         model = import_module("celer").GroupLasso(groups=design.n_steps, warm_start=True)
         return _warm(model, design, strengths, start)
+
+
+def _logistic(design: Design, strengths: FloatArray, start: Solution | None) -> Iterator[Solution]:
+    """`LogisticRegression.path`: the class's `fit` starts at zero, whatever its warm_start says."""
+    first = None if start is None else np.append(start.coef, start.intercept / LEVEL)
+    weights = 1.0 / (strengths * design.y.size)
+    signs = np.where(design.y > 0, 1.0, -1.0)
+    with settled() as said:
+        coefs, _ = (
+            import_module("celer")
+            .LogisticRegression()
+            .path(_with_level(design), signs, weights, solver="celer-pn", coef_init=first)
+        )
+    for coef in coefs.T:
+        yield Solution(coef[:-1].copy(), LEVEL * float(coef[-1]), said[0])
 
 
 def _with_level(design: Design) -> Any:
