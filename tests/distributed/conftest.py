@@ -3,42 +3,72 @@
 import os
 import signal
 import time
+from contextlib import contextmanager
 
 import pytest
 
-N_WORKERS = 2
 
-
-@pytest.fixture(scope="module")
-def client():
-    """Two worker processes of one thread each; a dead one is replaced."""
+@contextmanager
+def workers(count):
+    """A client of so many worker processes of one thread each."""
     distributed = pytest.importorskip("distributed")
     pytest.importorskip("dask.array")
     with (
         distributed.LocalCluster(
-            n_workers=N_WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=count, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
 
 
+@pytest.fixture(scope="module")
+def client():
+    """Two worker processes."""
+    with workers(2) as client:
+        yield client
+
+
 @pytest.fixture
-def kill_worker(client):
-    """Kill one of the workers as the system would, and return once its process is gone."""
-    client.wait_for_workers(N_WORKERS, timeout=60)
+def doomed():
+    """Three workers for one test: when two of them have died one is left, whatever Dask does."""
+    with workers(3) as client:
+        yield client
 
-    def kill(number=0):
-        pids = client.run(os.getpid)
-        pid = pids[sorted(pids)[number % len(pids)]]
-        os.kill(pid, signal.SIGKILL)
-        for _ in range(500):
-            if not _runs(pid):
-                return
-            time.sleep(0.01)
-        raise AssertionError(f"process {pid} survived")
 
-    return kill
+@pytest.fixture
+def only_one():
+    """A single worker for one test."""
+    with workers(1) as client:
+        yield client
+
+
+@pytest.fixture
+def kill_worker(doomed):
+    """Kill one of three workers as the system would, and return once its process is gone."""
+    pids = sorted(doomed.run(os.getpid).values())
+    return lambda number=0: kill(pids[number])
+
+
+@pytest.fixture
+def replace_worker(only_one):
+    """Kill the only worker as the system would, and start another one."""
+    (pid,) = only_one.run(os.getpid).values()
+
+    def act():
+        kill(pid)
+        only_one.cluster.scale(2)
+
+    return act
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+    for _ in range(500):
+        if not _runs(pid):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"process {pid} survived")
 
 
 def _runs(pid):

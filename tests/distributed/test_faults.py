@@ -89,35 +89,27 @@ def read_slowly(rows, flag):
     return rows
 
 
-def test_the_only_worker_may_die_while_it_reads(tmp_path):
+def test_the_only_worker_may_die_while_it_reads(tmp_path, replace_worker):
     X, y, time = rows()
     near = fit(DriftRegressor(max_iter=3), X, y, time)
     flag = tmp_path / "reading"
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        (pid,) = client.run(os.getpid).values()
-        parts = [dask.delayed(read_slowly)(X[:90], flag), dask.delayed(X[90:])]
+    parts = [dask.delayed(read_slowly)(X[:90], flag), dask.delayed(X[90:])]
 
-        def kill():
-            while not flag.exists():
-                clock.sleep(0.01)
-            os.kill(pid, signal.SIGKILL)
+    def kill():
+        while not flag.exists():
+            clock.sleep(0.01)
+        replace_worker()
 
-        threading.Thread(target=kill, daemon=True).start()
-        blocks = [
-            da.from_delayed(p, s, float) for p, s in zip(parts, [(90, 12), (60, 12)], strict=True)
-        ]
-        far = fit(DriftRegressor(max_iter=3), da.concatenate(blocks), y, time)
+    threading.Thread(target=kill, daemon=True).start()
+    sizes = (90, 12), (60, 12)
+    blocks = [da.from_delayed(p, s, float) for p, s in zip(parts, sizes, strict=True)]
+    far = fit(DriftRegressor(max_iter=3), da.concatenate(blocks), y, time)
     assert_allclose(far.coef_path_, near.coef_path_, rtol=0, atol=1e-8)
 
 
-def test_lost_futures_are_not_called_a_lost_scheduler(client, kill_worker, at):
+def test_lost_futures_are_not_called_a_lost_scheduler(doomed, kill_worker, at):
     X, y, time = rows()
-    parts = client.scatter([X[:50], X[50:100], X[100:]])
+    parts = doomed.scatter([X[:50], X[50:100], X[100:]])
     at({6: lambda: kill_worker(0), 8: lambda: kill_worker(1)})
     with pytest.raises(EngineError, match=r"^data given as Futures were lost with their worker"):
         fit(DriftRegressor(max_iter=20, tol=1e-10), parts, y, time)

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import warnings
@@ -217,21 +216,10 @@ def test_workers_killed_during_a_fit_change_nothing(kill_worker, monkeypatch, wa
 
 
 @pytest.mark.parametrize("way", ["learned", "exact"])
-def test_the_only_worker_may_die(monkeypatch, way):
+def test_the_only_worker_may_die(monkeypatch, replace_worker, way):
     expected = fitted(**WAYS[way])
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as own,
-    ):
-
-        def kill(_):
-            (pid,) = own.run(os.getpid).values()
-            os.kill(pid, signal.SIGKILL)
-
-        calls = killing(monkeypatch, kill, [5])
-        found = fitted(n_workers=1, **WAYS[way])
+    calls = killing(monkeypatch, lambda _: replace_worker(), [5])
+    found = fitted(n_workers=1, **WAYS[way])
     assert calls[0] > 5
     assert_same(found, expected)
 
