@@ -160,6 +160,8 @@ class Bound(Problem):
 
     def counts(self, posterior: Posterior) -> FloatArray:
         """n_gk: expected number of features per group and component."""
+        if self.n_groups == 1:
+            return np.asarray(posterior.phi.sum(axis=0, keepdims=True))
         return np.array([posterior.phi[self.groups == g].sum(axis=0) for g in range(self.n_groups)])
 
     def value(self, posterior: Posterior) -> float:

@@ -322,30 +322,30 @@ def dot_segment(
 ) -> float:
     """Sum of x * vector over some entries.
 
-    Four sums at once: each addition would otherwise wait for the one before it.
+    Four sums at once: each addition would otherwise wait for the one before it. Rows are taken for
+    unsigned: a number that may be negative would be looked at before it is used.
     """
     a = b = c = d = 0.0
-    k = first
+    part = rows[first:last]
+    count = part.shape[0]
+    even = count - count % 4
     if values.shape[0] == 0:
-        while k + 3 < last:
-            a += vector[rows[k]]
-            b += vector[rows[k + 1]]
-            c += vector[rows[k + 2]]
-            d += vector[rows[k + 3]]
-            k += 4
-        while k < last:
-            a += vector[rows[k]]
-            k += 1
+        for k in range(0, even, 4):
+            a += vector[np.uint32(part[k])]
+            b += vector[np.uint32(part[k + 1])]
+            c += vector[np.uint32(part[k + 2])]
+            d += vector[np.uint32(part[k + 3])]
+        for k in range(even, count):
+            a += vector[np.uint32(part[k])]
     else:
-        while k + 3 < last:
-            a += values[k] * vector[rows[k]]
-            b += values[k + 1] * vector[rows[k + 1]]
-            c += values[k + 2] * vector[rows[k + 2]]
-            d += values[k + 3] * vector[rows[k + 3]]
-            k += 4
-        while k < last:
-            a += values[k] * vector[rows[k]]
-            k += 1
+        x = values[first:last]
+        for k in range(0, even, 4):
+            a += x[k] * vector[np.uint32(part[k])]
+            b += x[k + 1] * vector[np.uint32(part[k + 1])]
+            c += x[k + 2] * vector[np.uint32(part[k + 2])]
+            d += x[k + 3] * vector[np.uint32(part[k + 3])]
+        for k in range(even, count):
+            a += x[k] * vector[np.uint32(part[k])]
     return (a + b) + (c + d)
 
 
@@ -354,12 +354,14 @@ def add_segment(
     values: FloatArray, rows: RowArray, first: int, last: int, factor: float, vector: FloatArray
 ) -> None:
     """Add x * factor to the vector at every entry's row."""
+    part = rows[first:last]
     if values.shape[0] == 0:
-        for k in range(first, last):
-            vector[rows[k]] += factor
+        for row in part:
+            vector[np.uint32(row)] += factor
     else:
-        for k in range(first, last):
-            vector[rows[k]] += values[k] * factor
+        x = values[first:last]
+        for k in range(part.shape[0]):
+            vector[np.uint32(part[k])] += x[k] * factor
 
 
 @kernel

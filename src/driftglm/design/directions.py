@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,10 @@ class _Part:
     def shape(self) -> tuple[int, int]:
         return self.root.size, self.unit.size
 
+    @cached_property
+    def _columns(self) -> Any:
+        return self.X.T.tocsr() if hasattr(self.X, "tocsr") else self.X.T
+
     def forward(self, coefs: FloatArray) -> FloatArray:
         scaled = coefs / self.unit[:, None]
         found = times(self.X, scaled, self.threads)
@@ -98,7 +103,7 @@ class _Part:
         scores = scores * self.root[:, None]
         sums = np.zeros((self.shift.shape[0], scores.shape[1]))
         np.add.at(sums, self.steps, scores)
-        found = np.asarray(self.X.T @ scores)
+        found = times(self._columns, scores, self.threads)
         found -= self.shift.T @ sums
         found /= self.unit[:, None]
         return found

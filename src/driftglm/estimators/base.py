@@ -167,7 +167,8 @@ class DriftEstimator(Solving, Exports, Storable, BaseEstimator):
         self._set_target(y)
         y = self._read_target(y)
         exposures = log_exposure(exposure, y.size)
-        check_columns(X, names, intercept=self.fit_intercept)
+        threads = n_threads(self.n_jobs)
+        check_columns(X, names, intercept=self.fit_intercept, threads=threads)
         kept = weights > 0
         rows = Rows(
             X=X if kept.all() else X[np.flatnonzero(kept)],
@@ -180,7 +181,7 @@ class DriftEstimator(Solving, Exports, Storable, BaseEstimator):
             always_in=feature_mask(self.always_in, X.shape[1], names, "always_in"),
             static=feature_mask(self.static, X.shape[1], names, "static"),
             intercept=self.fit_intercept,
-            threads=n_threads(self.n_jobs),
+            threads=threads,
         )
         self._fit_from(workers.checkpoint, rows, axis)
         return self

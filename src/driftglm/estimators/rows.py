@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._jit import kernel
+from driftglm._threads import each, ranges
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.checks import LARGEST, SMALLEST
 from driftglm.design import ColumnDesign, Design, leading_directions
@@ -270,9 +271,9 @@ def n_directions(most: int, n_features: int, weight: float) -> int:
     return min(most, n_features // COLUMNS_PER_DIRECTION, n_rows // ROWS_PER_DIRECTION)
 
 
-def check_columns(X: Any, names: Any, *, intercept: bool) -> None:
+def check_columns(X: Any, names: Any, *, intercept: bool, threads: int = 1) -> None:
     """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
-    low, high = column_ranges(X) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    low, high = column_ranges(X, threads) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
     check_ranges(low, high, names, intercept=intercept)
 
 
@@ -319,7 +320,7 @@ def _ranges(
     return low, high, counts
 
 
-def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
+def column_ranges(X: Any, threads: int = 1) -> tuple[FloatArray, FloatArray]:
     """Least and largest value of every column of a CSR matrix, zeros included.
 
     The matrix's own methods sort all its entries by column first, twice.
@@ -327,7 +328,15 @@ def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    low, high, counts = _ranges(X.indices, X.data, X.shape[1])
+    parts: list[tuple[FloatArray, FloatArray, IntArray]] = []
+    each(
+        lambda a, b: parts.append(_ranges(X.indices[a:b], X.data[a:b], X.shape[1])),
+        ranges(X.nnz, threads) or [(0, 0)],
+        threads,
+    )
+    low = np.min([part[0] for part in parts], axis=0, initial=np.inf)
+    high = np.max([part[1] for part in parts], axis=0, initial=-np.inf)
+    counts = np.sum([part[2] for part in parts], axis=0)
     some_zero = counts < X.shape[0]
     return np.where(some_zero, np.minimum(low, 0.0), low), np.where(
         some_zero, np.maximum(high, 0.0), high
