@@ -253,10 +253,10 @@ def test_limits_are_those_of_the_data_and_the_contestant(benchmark, panel):
         return module.limit_of(replace(data_of(panel), name=data), PEERS[peer], given)
 
     assert limit("rw", "glum ridge-ts") == 200.0
-    assert limit("mixed", "glum ridge-ts") == limit("rw", "glum lasso") == 10.0
-    assert limit("paper", "driftglm learned") == 600.0
-    assert limit("paper", "glmnet lasso") == 90.0
-    assert limit("paper", "sklearn ridge-all") == 30.0
+    assert limit("mixed", "glum ridge-ts") == limit("rw", "glum lasso") == module.SHORT
+    assert limit("paper", "driftglm learned") == module.LONG
+    assert limit("paper", "glmnet lasso") == module.LASSO
+    assert limit("paper", "sklearn ridge-all") == module.MIDDLE
     assert limit("paper", "driftglm learned", 5.0) == 5.0
     assert {*module.MUST, *module.LASSOS, *(name for _, name in module.SPECIAL)} <= set(PEERS)
 
