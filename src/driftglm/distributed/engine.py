@@ -123,16 +123,16 @@ class Engine:
         answers: dict[int, Any] = {}
         todo = {number: told(number) for number in range(self.count)}
         for _ in range(N_TRIES):
-            open_: dict[str, list[int]] = {LOST: [], UNTOLD: []}
+            unanswered: dict[str, list[int]] = {LOST: [], UNTOLD: []}
             for number, answer in self._round(what, todo):
                 if isinstance(answer, str):
-                    open_[answer].append(number)
+                    unanswered[answer].append(number)
                 else:
                     answers[number] = answer
-            lost = sorted(open_[LOST] + open_[UNTOLD])
+            lost = sorted(unanswered[LOST] + unanswered[UNTOLD])
             if not lost:
                 return [answers[number] for number in range(self.count)]
-            self._load(open_[LOST])
+            self._load(unanswered[LOST])
             todo = {number: (again or told)(number) for number in lost}
         raise EngineError(
             f"partition {lost[0]} was lost {N_TRIES} times in a row, most often for want of memory "
