@@ -52,6 +52,9 @@ class Odd:
             if self.way == "dies":
                 print("last words", flush=True)
                 os._exit(3)
+            if self.way == "learns":
+                Odd.fits = getattr(Odd, "fits", 0) + 1
+                time.sleep(0.6 / Odd.fits**2)
             if self.way == "eats":
                 held = np.ones(25_000_000)
                 time.sleep(0.3)
@@ -244,6 +247,14 @@ def test_stored_results_are_of_the_code_as_it_is(benchmark, panel, tmp_path, mon
     module.code_digest.cache_clear()
     assert len({before, after, later}) == 3
     assert lines == ["new"]
+
+
+def test_the_least_time_of_several_fits_counts(panel):
+    once, thrice = (
+        run_peers(data_of(panel), [odd("learns")], limit=60.0, n_fits=n) for n in (1, 3)
+    )
+    assert once[0].seconds >= 0.6
+    assert 0.6 / 9 <= thrice[0].seconds < 0.3
 
 
 def test_limits_are_those_of_the_data_and_the_contestant(benchmark, panel):
