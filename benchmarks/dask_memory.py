@@ -3,17 +3,19 @@
     python benchmarks/dask_memory.py [--megabytes 1200] [--features 800]
 
 The data set is four times what one worker may hold: its memory limit, less what Python and its
-libraries take. Figures are resident sizes above those of the idle processes, sampled ten times a
-second. Fails unless every worker stays below half the data set and the client, which is the
-scheduler too, below a tenth.
+libraries take. Scheduler and client are processes of their own. Figures are resident sizes above
+those of the idle processes, sampled ten times a second. Fails unless every process stays below half
+the data set and the client below a tenth.
 """
 
 import argparse
 import os
+import subprocess
 import sys
 import threading
 import time as clock
 import warnings
+from contextlib import contextmanager
 
 import psutil
 from dask_scale import world
@@ -50,25 +52,46 @@ class Watch(threading.Thread):
         return {pid: self.peak[pid] - self.idle[pid] for pid in self.peak}
 
 
+def serve(n_workers, memory_limit):
+    """A scheduler and its workers, until standard input ends."""
+    with LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        memory_limit=memory_limit,
+        dashboard_address=":0",
+    ) as cluster:
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+
+
+@contextmanager
+def cluster_elsewhere(n_workers, memory_limit):
+    """The same in another process; its process id and address."""
+    command = [sys.executable, __file__, "--serve", str(n_workers), str(memory_limit)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:  # noqa: S603 (this file)
+        yield process.pid, process.stdout.readline().strip()
+        process.stdin.close()
+
+
 def main():
     """Print one line a process."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--megabytes", type=int, default=1200)
     parser.add_argument("--features", type=int, default=800)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--serve", type=int, nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    if asked.serve:
+        serve(*asked.serve)
+        return
     warnings.simplefilter("ignore")
     size = asked.megabytes * 2**20
     n_rows, n_parts = size // (8 * asked.features), 80
     with (
-        LocalCluster(
-            n_workers=asked.workers,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit=size // 4 + LIBRARIES,
-            dashboard_address=":0",
-        ) as cluster,
-        Client(cluster) as client,
+        cluster_elsewhere(asked.workers, size // 4 + LIBRARIES) as (scheduler, address),
+        Client(address) as client,
     ):
         small = world(800, asked.features, 4)
         DriftRegressor(max_iter=2).fit(small[0], small[1], time=small[2])  # libraries, kernels
@@ -76,7 +99,7 @@ def main():
         clock.sleep(2.0)
         pids = list(client.run(os.getpid).values())
         own = psutil.Process().pid
-        watch = Watch([own, *pids])
+        watch = Watch([own, scheduler, *pids])
         watch.start()
         began = clock.perf_counter()
         DriftRegressor(max_iter=6).fit(X, y, time=time)
@@ -86,11 +109,11 @@ def main():
     print(f"{seconds:.0f} s, data {size / 2**20:.0f} MiB\n\n| process | MiB above idle | share |")
     print("|---|---|---|")
     for pid, more in watch.above_idle().items():
-        name = "client and scheduler" if pid == own else f"worker {pid}"
+        name = {own: "client", scheduler: "scheduler"}.get(pid, f"worker {pid}")
         print(f"| {name} | {more / 2**20:.0f} | {more / size:.3f} |")
     above = watch.above_idle()
     if len(watch.processes) < len(above) or max(above.values()) > size / 2:
-        sys.exit("a worker needed more than half the data set, or died")
+        sys.exit("a process needed more than half the data set, or died")
     if above[own] > size / 10:
         sys.exit("the client needed more than a tenth of the data set")
 
