@@ -119,15 +119,21 @@ def _ours(dask_scheduler=None):
     return [key for key in dask_scheduler.tasks if str(key).startswith("driftglm")]
 
 
-def test_a_lost_scheduler_becomes_one_sentence():
+def test_a_lost_scheduler_becomes_one_sentence(client):
     sentence = r"^the Dask scheduler was lost; do this\.$"
-    with pytest.raises(EngineError, match=sentence), engine_errors("do this"):
+    with pytest.raises(EngineError, match=sentence), engine_errors(client, "do this"):
         raise distributed.CancelledError("gone")
+    lost = distributed.client.FutureCancelledError("x", "scheduler-connection-lost")
+    with pytest.raises(EngineError, match=sentence), engine_errors(client, "do this"):
+        raise lost
+    lost.reason = "lost dependencies"
+    with pytest.raises(EngineError, match="given as Futures"), engine_errors(client, "do this"):
+        raise lost
 
 
 def test_an_error_of_a_task_passes_unchanged(client):
     def broken():
         raise DataError("column 3 is constant")
 
-    with pytest.raises(DataError, match="column 3"), engine_errors():
+    with pytest.raises(DataError, match="column 3"), engine_errors(client):
         client.submit(broken).result(timeout=30)

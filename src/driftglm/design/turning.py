@@ -95,11 +95,12 @@ def _fill_inplace(
             k, finish = reached[n - first], indptr[order[n] + 1]
             while k < finish and indices[k] < last:
                 if data[k] != 0.0:
-                    at = position[indices[k]]
+                    i = np.uint32(indices[k])  # a place that may be negative takes longer
+                    at = position[i]
                     if not ones:
-                        values[at] = data[k]
-                    rows[at] = n
-                    position[indices[k]] = at + 1
+                        values[np.uint64(at)] = data[k]
+                    rows[np.uint64(at)] = n
+                    position[i] = at + 1
                 k += 1
             reached[n - first] = k
 

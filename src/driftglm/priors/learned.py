@@ -8,7 +8,6 @@ from the features themselves, so no hyperparameter is left to tune.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from numbers import Integral, Real
 
 import numpy as np
@@ -24,7 +23,6 @@ STATIC_LEVEL = 0.25
 """Prior probability that a level does not move at all."""
 
 
-@lru_cache(maxsize=64)
 def level_components(scale: float, n_timesteps: int, *, static: bool) -> Components:
     """Laws of a level: flat, plus nothing or AR(1) deviations of unknown variance and rho.
 

@@ -12,7 +12,6 @@ covers both boundaries.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -77,10 +76,6 @@ class Components:
 
     def tables(self) -> Tables:
         """Arrays for the kernels: chain of every component, static; (T, C) carry, shock, D^-1 1."""
-        return self._tables
-
-    @cached_property
-    def _tables(self) -> Tables:
         laws = np.column_stack([self.dynamic, self.rho])
         unique, chain = np.unique(laws, axis=0, return_inverse=True)
         moving = unique[:, 0] > 0

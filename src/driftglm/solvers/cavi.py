@@ -20,6 +20,7 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.bound import Bound, Posterior
 from driftglm.design import Columns, RowState
 from driftglm.priors.mixture import (
+    Components,
     Tables,
     average_inplace,
     log_evidences_inplace,
@@ -135,6 +136,14 @@ class _Work(RowWork):
     order: IntArray = field(init=False)
     stuck: bool = False
     flat: bool = False
+    _laws: tuple[Components, Tables] | None = None
+
+    @property
+    def tables(self) -> Tables:
+        """Those of the present components, made once."""
+        if self._laws is None or self._laws[0] is not self.state.components:
+            self._laws = self.state.components, self.state.components.tables()
+        return self._laws[1]
 
     def _variance(self) -> FloatArray:
         return self.state.variance
@@ -208,7 +217,6 @@ class _Work(RowWork):
         self.update_levels()
         self.update_background()
         precision = bound.precision(posterior)
-        tables = posterior.components.tables()
         changing = (
             posterior.beta,
             posterior.variance,
@@ -226,7 +234,7 @@ class _Work(RowWork):
                 visit.squares,
                 precision,
                 self.damping,
-                (tables, posterior.log_pi, visit.take(bound.groups), visit.take(bound.unit)),
+                (self.tables, posterior.log_pi, visit.take(bound.groups), visit.take(bound.unit)),
                 visit.take_all(changing),
             )
             visit.put_back()

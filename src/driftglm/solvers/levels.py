@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from driftglm.priors.gaussian_path import best_level_law, kl_divergence, posteri
 from driftglm.priors.learned import level_components, level_log_weights
 from driftglm.priors.mixture import (
     Components,
+    Tables,
     average_inplace,
     log_evidences_inplace,
     weights_inplace,
@@ -80,8 +82,8 @@ def level_posterior(
     scale: float, static: bool, h: FloatArray, b: FloatArray
 ) -> tuple[FloatArray, float, tuple[float, float]]:
     """Mean and variance (2, T), divergence from the prior, and (P(moving), E[rho | moving])."""
-    laws = level_components(scale, h.size, static=static)
-    out, phi, divergence = _averaged(laws, h, b)
+    laws, _ = level_laws(scale, h.size, static)
+    out, phi, divergence = _averaged(scale, static, h, b)
     moving = float(phi[1:].sum())
     rho = float(phi[1:] @ laws.rho[1:]) / moving if moving > 0 else 1.0
     return out, divergence, (moving, rho)
@@ -93,15 +95,23 @@ def level_forecast(
     """Mean and variance `n_steps` after the last: a forecast is empty steps at the end."""
     empty = np.zeros(n_steps)
     h, b = np.concatenate([h, empty]), np.concatenate([b, empty])
-    out = _averaged(level_components(scale, h.size, static=static), h, b)[0]
+    out = _averaged(scale, static, h, b)[0]
     return float(out[0, -1]), float(out[1, -1])
 
 
+@lru_cache(maxsize=64)
+def level_laws(scale: float, n_timesteps: int, static: bool) -> tuple[Components, Tables]:
+    """A level's laws and their tables, which are asked for in every pass."""
+    laws = level_components(scale, n_timesteps, static=static)
+    return laws, laws.tables()
+
+
 def _averaged(
-    laws: Components, h: FloatArray, b: FloatArray
+    scale: float, static: bool, h: FloatArray, b: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Mean and variance (2, T), weights of the laws, divergence from the prior."""
-    tables, log_pi = laws.tables(), level_log_weights(laws.count)
+    laws, tables = level_laws(scale, h.size, static)
+    log_pi = level_log_weights(laws.count)
     evidence, parts, phi = np.empty(laws.count), np.empty((3, laws.count)), np.empty(laws.count)
     log_evidences_inplace(h, b, tables, evidence, parts)
     weights_inplace(evidence, log_pi, phi)
