@@ -23,7 +23,7 @@ BYTES = 24
 """A value, a row number and what is read and written of the row, a nonzero and pass."""
 CSC = 12
 N_REPEATS = 5
-CUT_AFTER = 6.0
+CUT_AFTER = 5.5
 """L-BFGS for text is cut off after so many times what the learned fit takes."""
 
 
