@@ -11,7 +11,7 @@ accounting would lose all digits, and they have no zeros to keep.
 
 Entries that are all one are not stored: words that occur or do not need a row number each, a third
 of the memory, and a pass over them is bound by memory. Values given in single precision are kept
-in it; all sums are in double precision.
+in it unless columns are shifted; all sums are in double precision.
 """
 
 from __future__ import annotations
