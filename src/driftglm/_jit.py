@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +16,7 @@ from typing import Any, TextIO, TypeVar, cast
 import numba
 
 config: Any = numba.config
+FOLDER, MARK = "driftglm-kernels-", b"@kernel"
 _KERNELS: list[Any] = []
 _announced = False
 
@@ -28,7 +31,7 @@ def kernel(function: Function) -> Function:
     module-level kernel is fine.
     """
     home = cache_home()
-    with _kept_in(home):
+    with _kept_in(_folder(home)):
         compile_ = numba.njit(cache=home is not None, error_model="numpy", nogil=True)
         compiled = compile_(function)
     _KERNELS.append(compiled)
@@ -53,6 +56,37 @@ def cache_home() -> str | None:
         if _is_ours(folder):
             return str(folder)
     return None
+
+
+@cache
+def _folder(home: str | None) -> str | None:
+    """The folder for the kernels as they are now.
+
+    The compiler looks whether a kernel's own file has changed, not those of the kernels it calls:
+    after an update old machine code would be run beside new. So each version has its own folder;
+    beside the source earlier ones are removed.
+    """
+    if home is None:
+        return None
+    package = Path(__file__).parent
+    name = f"{FOLDER}{_version(package)}"
+    if home or config.CACHE_DIR:
+        return str(Path(home or config.CACHE_DIR) / name)
+    beside = package / "__pycache__"
+    if not (beside / name).exists():
+        for earlier in beside.glob(f"{FOLDER}*"):
+            shutil.rmtree(earlier, ignore_errors=True)
+    return str(beside / name)
+
+
+def _version(package: Path) -> str:
+    """A digest of all files that have kernels."""
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        text = path.read_bytes()
+        if MARK in text:
+            digest.update(text)
+    return digest.hexdigest()[:16]
 
 
 def _other_homes() -> Iterator[Path]:

@@ -116,6 +116,31 @@ def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(unprivil
     assert done.returncode == 0, done.stderr
 
 
+def test_a_kernel_that_calls_a_changed_one_is_compiled_anew(tmp_path):
+    # The compiler's own cache would run `outer` with the `inner` it was compiled with.
+    package = tmp_path / "driftglm"
+    package.mkdir()
+    for name in ("_jit.py", "_typing.py"):
+        shutil.copy(Path(driftglm.__file__).parent / name, package / name)
+    (package / "__init__.py").touch()
+    head = "from driftglm._jit import kernel\n"
+    inner = head + "@kernel\ndef inner(x):\n    return x + {more}\n"
+    outer = head + "from driftglm.inner import inner\n@kernel\ndef outer(x):\n    return inner(x)\n"
+    (package / "outer.py").write_text(outer)
+    script = "from driftglm.outer import outer as f; print(f(1), sum(f.stats.cache_hits.values()))"
+    seen = []
+    for more in (1, 1, 5):
+        (package / "inner.py").write_text(inner.format(more=more))
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", script],
+            env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        seen.append(done.stdout.split())
+    assert seen == [["2", "0"], ["2", "1"], ["6", "0"]]
+    assert len(list((package / "__pycache__").glob(f"{_jit.FOLDER}*"))) == 1
+
+
 def test_a_folder_others_can_write_to_will_not_do(tmp_path):
     assert _jit._is_ours(tmp_path)
     open_to_all = tmp_path / "open"
