@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal
 
 from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 from driftglm.design import ColumnDesign, leading_directions
+from driftglm.design.directions import _orthonormal
 from driftglm.design.scores import row_variances, weighted_gram
 from driftglm.priors import Learned
 from driftglm.solvers.background import posterior
@@ -246,3 +247,14 @@ def test_what_a_row_is_expected_to_be_is_what_the_bound_was_computed_with(rng):
     assert_allclose(state.eta_variance, variance[:, 0], atol=1e-10)
     state.log_likelihood = None
     assert_allclose(seen[0][0].value(state), model.objective_history_[-1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e7, 1e12, np.inf])
+def test_columns_are_made_orthonormal_however_dependent_they_are(condition, rng):
+    columns = rng.normal(size=(200, 6))
+    columns[:, 3] = columns[:, 0] + columns[:, 3] / condition
+    found = _orthonormal(columns)
+    assert_allclose(found.T @ found, np.eye(6), atol=1e-12)
+    # What they span is in what was found.
+    rest = columns - found @ (found.T @ columns)
+    assert_allclose(rest, 0.0, atol=1e-12)

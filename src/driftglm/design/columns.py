@@ -93,7 +93,7 @@ class ColumnDesign:
                 # Entries given twice would add up in X but not in its squares.
                 X = X.copy()
                 X.sum_duplicates()
-            ones = compact and only_ones(X.data)
+            ones = compact and only_ones(X.data, threads)
             csr: Any = (X.indptr, X.indices, X.data)
             parts = columns_of_csr(csr, X.shape[1], (order, steps), ones, threads)
         n_features = parts[2].shape[0]
@@ -131,7 +131,8 @@ class ColumnDesign:
             center += own[seen] * (sums[:, seen] / counts[seen] - means[:, None])
         center[np.diff(self.segments, axis=1)[:, seen] == 0] = 0.0
         before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
-        center = center[:, np.maximum(before, 0)]
+        # Picking columns leaves them one after the other; kernels ask for a feature's steps.
+        center = np.ascontiguousarray(center[:, np.maximum(before, 0)])
         full = np.flatnonzero(self.segments[:, -1] - self.segments[:, 0] == self.n_rows)
         if not full.size or self._only_ones:
             return dataclasses.replace(self, center=center)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, qr, svd
+from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular, svd
 
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
@@ -24,6 +24,7 @@ depend neither on the order of the rows nor on whether a row is given twice or w
 start of an iteration does."""
 N_AT_ONCE = 2000
 """Columns made dense at once."""
+N_TRIES, ORTHONORMAL = 3, 1e-13
 RANK = 1e-10
 """Directions with a smaller share of the variance of the largest are rounding errors."""
 
@@ -143,6 +144,19 @@ class _Part:
 
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
+    """By Cholesky's factor again and again, in half the time of QR.
+
+    QR is for columns that depend on each other.
+    """
+    for _ in range(N_TRIES):
+        gram = columns.T @ columns
+        if np.abs(gram - np.eye(gram.shape[0])).max(initial=0.0) < ORTHONORMAL:
+            return np.ascontiguousarray(columns)
+        try:
+            factor = cholesky(gram, lower=True)
+        except LinAlgError:
+            break
+        columns = solve_triangular(factor, columns.T, lower=True).T
     return np.ascontiguousarray(qr(columns, mode="economic")[0], dtype=np.float64)
 
 

@@ -29,9 +29,16 @@ def _place(counts: IntArray) -> IntArray:
     return segments
 
 
-@kernel
-def only_ones(values: FloatArray) -> bool:
+def only_ones(values: FloatArray, threads: int = 1) -> bool:
     """Every value is one or zero."""
+    found: list[bool] = []
+    parts = ranges(values.size, threads)
+    each(lambda a, b: found.append(_only_ones(values[a:b])), parts, threads)
+    return all(found)
+
+
+@kernel
+def _only_ones(values: FloatArray) -> bool:
     for x in values:  # noqa: SIM110 (a generator would not compile)
         if x not in (0.0, 1.0):
             return False
@@ -48,7 +55,7 @@ def columns_of_csr(
     """values, rows and segments; `layout` is order and steps. Threads have steps of their own."""
     n_steps = layout[1].size - 1
     counts = np.zeros((n_steps, n_features), dtype=np.int64)
-    parts = ranges(n_steps, min(n_steps, threads))
+    parts = ranges(n_steps, n_steps)  # steps differ in size: whoever is free takes the next
     each(lambda a, b: _count_inplace(csr, layout, a, b, counts), parts, threads)
     segments = _place(counts)
     n_entries = int(counts.sum())

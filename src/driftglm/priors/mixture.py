@@ -19,7 +19,8 @@ from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.base import Boundary
 from driftglm.priors.chain import alpha_of_rho
-from driftglm.priors.gaussian_path import HUGE, static_part
+from driftglm.priors.elementary import SMALLEST, exp_inplace, log_inplace, total
+from driftglm.priors.gaussian_path import HUGE
 
 NEGLIGIBLE = 1e-10
 ZERO_CHAIN, STATIC_CHAIN = -2, -1
@@ -120,14 +121,16 @@ def chain_transitions(
 def _filter_chains(
     h: FloatArray, b: FloatArray, carry: FloatArray, shock: FloatArray
 ) -> FloatArray:
-    """(4, C) b'V b, log|I + D H|, c = h'w and w'b of every chain, by a forward pass alone.
+    """(4, C + 2) b'V b, log|I + D H|, c = h'w and w'b of every chain, by a forward pass alone.
 
     Chains side by side, so that the processor takes several at once (see
-    `gaussian_path.filter_evidence` for one).
+    `gaussian_path.filter_evidence` for one). The last two stand for no chain at all (ZERO_CHAIN,
+    STATIC_CHAIN counted from the end): nothing, and the static part alone.
     """
     n_steps, n_chains = carry.shape
-    out, state = np.zeros((4, n_chains)), np.zeros((3, n_chains))
-    product = np.ones(n_chains)
+    out, state = np.zeros((4, n_chains + 2)), np.zeros((3, n_chains))
+    work = np.ones((2, n_chains))
+    product = work[0]
     for t in range(n_steps):
         ht, bt = h[t], b[t]
         for c in range(n_chains):
@@ -146,8 +149,10 @@ def _filter_chains(
             if product[c] > HUGE:
                 out[1, c] += np.log(product[c])
                 product[c] = 1.0
+    log_inplace(product, work[1])
     for c in range(n_chains):
-        out[1, c] += np.log(product[c])
+        out[1, c] += product[c]
+    out[2, n_chains + 1], out[3, n_chains + 1] = h.sum(), b.sum()
     return out
 
 
@@ -155,41 +160,52 @@ def _filter_chains(
 def log_evidences_inplace(
     h: FloatArray, b: FloatArray, tables: Tables, evidence: FloatArray, parts: FloatArray
 ) -> None:
-    """Log evidence of every component; `parts` (3, K) keeps logdet, v and w'b."""
+    """Log evidence of every component; `parts` (3, K) keeps logdet, v and w'b.
+
+    Static parts as in `gaussian_path.static_part`, without asking of each which case it is.
+    """
     chains, static, carry, shock, _ = tables
     filtered = _filter_chains(h, b, carry, shock)
-    all_h, all_b = h.sum(), b.sum()
+    n_chains = carry.shape[1]
+    logdet, v, wb = parts[0], parts[1], parts[2]
     for k in range(chains.shape[0]):
-        c = chains[k]
-        if c == ZERO_CHAIN:
-            evidence[k] = 0.0
-            parts[:, k] = 0.0
-            continue
-        if c == STATIC_CHAIN:
-            v, parts[0, k] = static_part(static[k], all_h)
-            quadratic, wb = 0.0, all_b
-        else:
-            v, logdet = static_part(static[k], filtered[2, c])
-            parts[0, k] = filtered[1, c] + logdet
-            quadratic, wb = filtered[0, c], filtered[3, c]
-        parts[1, k] = v
-        parts[2, k] = wb
-        evidence[k] = 0.5 * (quadratic + v * wb * wb - parts[0, k])
+        c = _column(chains[k], n_chains)
+        reach, flat = filtered[2, c], static[k] == np.inf
+        some = reach > 0.0
+        above = (1.0 if some else 0.0) if flat else static[k]
+        below = (reach if some else 1.0) if flat else 1.0 + static[k] * reach
+        logdet[k] = max(below, SMALLEST)
+        v[k] = above / below
+        wb[k] = filtered[3, c]
+    log_inplace(logdet, evidence)
+    for k in range(chains.shape[0]):
+        c = _column(chains[k], n_chains)
+        logdet[k] += filtered[1, c]
+        evidence[k] = 0.5 * (filtered[0, c] + v[k] * wb[k] * wb[k] - logdet[k])
+
+
+@kernel
+def _column(chain: int, n_chains: int) -> int:
+    """Where `_filter_chains` puts a chain; the negative ones come last."""
+    return chain if chain >= 0 else n_chains + 2 + chain
 
 
 @kernel
 def weights_inplace(evidence: FloatArray, log_pi: FloatArray, phi: FloatArray) -> None:
     """phi proportional to pi exp(evidence); negligible ones become exactly 0."""
-    top = (evidence + log_pi).max()
-    total = 0.0
-    for k in range(phi.shape[0]):
-        phi[k] = np.exp(evidence[k] + log_pi[k] - top)
-        total += phi[k]
-    kept = 0.0
-    for k in range(phi.shape[0]):
-        phi[k] = phi[k] / total if phi[k] > NEGLIGIBLE * total else 0.0
-        kept += phi[k]
-    for k in range(phi.shape[0]):
+    n_components = phi.shape[0]
+    top = -np.inf
+    for k in range(n_components):
+        phi[k] = evidence[k] + log_pi[k]
+        top = max(top, phi[k])
+    for k in range(n_components):
+        phi[k] -= top
+    exp_inplace(phi, np.empty(n_components))
+    least = NEGLIGIBLE * total(phi)
+    for k in range(n_components):
+        phi[k] = phi[k] if phi[k] > least else 0.0
+    kept = total(phi)
+    for k in range(n_components):
         phi[k] /= kept
 
 

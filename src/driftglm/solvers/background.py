@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import minimize_scalar
@@ -70,15 +72,15 @@ def posterior(h: FloatArray, b: FloatArray) -> BackgroundState:
 def _best_variance(d: FloatArray, a: FloatArray) -> float:
     """The variance of highest evidence, 0 if none is higher than that of no background."""
 
-    def loss(log_variance: float) -> float:
+    def loss(log_variance: Any) -> Any:
         v = np.exp(log_variance)
-        return -0.5 * float(np.sum(v * a**2 / (1.0 + v * d) - np.log1p(v * d)))
+        return -0.5 * np.sum(v * a**2 / (1.0 + v * d) - np.log1p(v * d), axis=-1)
 
     top = float(d.max(initial=0.0))
     if top == 0.0:
         return 0.0
     grid = np.log(np.geomspace(SMALLEST, LARGEST, N_GRID) / top)
-    losses = [loss(each) for each in grid]
+    losses = loss(grid[:, None])
     k = int(np.argmin(losses))
     bounds = (grid[max(k - 1, 0)], grid[min(k + 1, N_GRID - 1)])
     found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9})
