@@ -25,7 +25,7 @@ PATIENCE = 240.0
 POLL = 0.02
 BRIEF = 10.0
 """Seconds below which a fit may be made several times."""
-WIDTH = 30
+WIDTH = 20
 """Columns of the data that warm up, if those of interest have as many."""
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """For every contestant: threads that wait for each other slow small matrices down many times.
