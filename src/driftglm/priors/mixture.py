@@ -177,7 +177,7 @@ def log_evidences_inplace(
         logdet[k] = max(below, SMALLEST)
         v[k] = above / below
         wb[k] = filtered[3, c]
-    log_inplace(logdet, evidence)
+    log_inplace(logdet, evidence)  # evidence serves as scratch until it is set below
     for k in range(chains.shape[0]):
         c = _column(chains[k], n_chains)
         logdet[k] += filtered[1, c]
