@@ -15,6 +15,8 @@ from driftglm.objective import BackgroundState, Problem, State
 N_GRID = 61
 SMALLEST, LARGEST = 1e-6, 1e6
 """Variances tried, times the largest curvature of a direction."""
+N_POLISHED, FAR = 3, 1e-3
+"""Newton steps from the maximum that was searched for, and the longest one that can be right."""
 
 
 def update_background(
@@ -85,4 +87,24 @@ def _best_variance(d: FloatArray, a: FloatArray) -> float:
     bounds = (grid[max(k - 1, 0)], grid[min(k + 1, N_GRID - 1)])
     found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9})
     best = float(found.x) if found.fun < losses[k] else float(grid[k])
+    best = _polished(best, d, a)
     return float(np.exp(best)) if loss(best) < 0 else 0.0
+
+
+def _polished(log_variance: float, d: FloatArray, a: FloatArray) -> float:
+    """The same maximum to the last digits, as a root of the evidence's derivative.
+
+    Values of a flat function say where its maximum is to half of their digits only, and the rest
+    would depend on the order in which sums were taken.
+    """
+    for _ in range(N_POLISHED):
+        v = np.exp(log_variance)
+        left = 1.0 / (1.0 + v * d)
+        gained, lost = v * a**2 * left**2, v * d * left
+        slope = float(np.sum(gained - lost))
+        bend = float(np.sum(gained * (1.0 - 2.0 * lost) - lost * left))
+        step = -slope / bend if bend < 0 else np.inf
+        if abs(step) > FAR:
+            return log_variance  # at an end of the grid, where the derivative has no root
+        log_variance += step
+    return log_variance
