@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from driftglm import baselines, datasets, evaluation, plots, priors, simulate, text
     from driftglm.estimators import (
         DriftClassifier,
+        DriftGLM,
         DriftPoissonRegressor,
         DriftRegressor,
         DriftTextModel,
@@ -22,6 +23,7 @@ __version__ = _version("driftglm")
 # `__version__` must not reach.
 _HOMES = {
     "DriftClassifier": "driftglm.estimators",
+    "DriftGLM": "driftglm.estimators",
     "DriftPoissonRegressor": "driftglm.estimators",
     "DriftRegressor": "driftglm.estimators",
     "DriftTextModel": "driftglm.estimators",
@@ -41,6 +43,7 @@ _SUBMODULES = {
 
 __all__ = [
     "DriftClassifier",
+    "DriftGLM",
     "DriftPoissonRegressor",
     "DriftRegressor",
     "DriftTextModel",

@@ -16,9 +16,9 @@ from typing import cast
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.exceptions import DataError
-from driftglm.objective import Problem, State
+from driftglm.objective import Background, Problem, State
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
 
@@ -66,33 +66,50 @@ class Posterior(State):
 class Bound(Problem):
     """The ELBO of the learned prior.
 
-    `unit` (n_features,) is what each column is divided by inside the fit; `groups` gives every
-    feature the group whose weights it shares.
+    `unit` (n_features,) is what each column is divided by inside the fit, given up to a factor for
+    each of the `kinds` (n_features,) of features (None: they are all of one): inside, the typical
+    column of a kind has mean square one, so that one grid of components suits every kind, and many
+    rare columns of one kind do not widen the grid of the others. Features of a kind share weights,
+    those kept static apart: `groups` (n_features,) says which.
     """
 
     prior: Learned
     unit: FloatArray
+    kinds: IntArray | None = None
     groups: IntArray = field(init=False)
+    group_static: BoolArray = field(init=False)
     squares: FloatArray = field(init=False)
 
+    @classmethod
+    def of(
+        cls, problem: Problem, prior: Learned, unit: FloatArray, background: Background | None
+    ) -> Bound:
+        """A problem with the learned prior."""
+        return cls(**problem.parts() | {"background": background}, prior=prior, unit=unit)
+
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", self.static.astype(np.int64))
+        kinds = np.zeros(self.static.size, dtype=np.int64) if self.kinds is None else self.kinds
+        pairs, groups = np.unique(2 * kinds + self.static, return_inverse=True)
+        object.__setattr__(self, "groups", groups.astype(np.int64))
+        object.__setattr__(self, "group_static", pairs % 2 == 1)
         object.__setattr__(self, "squares", self.design.squares(self.weights))
+        mean_square = self.squares.sum(axis=1) / self.unit**2 / self.n_rows
+        typical = np.ones(self.unit.size)
+        for kind in np.unique(kinds):
+            seen = mean_square[(kinds == kind) & (mean_square > 0)]
+            typical[kinds == kind] = np.median(seen) if seen.size else 1.0
+        object.__setattr__(self, "unit", self.unit * np.sqrt(typical))
 
     @property
     def n_groups(self) -> int:
-        """Ordinary features, and those kept static if there are any."""
-        return 1 + int(self.static.any())
+        """Kinds of features, twice where some of a kind are kept static and some are not."""
+        return int(self.group_static.size)
 
     def components(self) -> Components:
-        """The prior's grid, scaled to var(y) and to the typical column."""
-        mean_square = self.squares.sum(axis=1) / self.unit**2 / self.n_rows
-        seen = mean_square[mean_square > 0]
-        typical = float(np.median(seen)) if seen.size else 1.0
-        largest = self.reference / typical
+        """The prior's grid, scaled to var(y); the typical column of every kind has unit size."""
         n_seen = int((np.diff(self.design.steps) > 0).sum())
         told = self.family.effective_rows(self.y, self.weights, self.offset)
-        return self.prior.components(largest, told, self.design.n_timesteps, n_seen)
+        return self.prior.components(self.reference, told, self.design.n_timesteps, n_seen)
 
     def start_posterior(self, beta: FloatArray | None = None) -> Posterior:
         """A posterior to start from: point masses at given means, weights at their start."""
@@ -121,14 +138,14 @@ class Bound(Problem):
     def _start_weights(self, components: Components) -> FloatArray:
         """(n_groups, K) weights to start from; static features may have constant laws only."""
         pi = np.tile(self.prior.start_weights(components.count), (self.n_groups, 1))
-        if self.n_groups > 1:
+        if self.group_static.any():
             constant = components.is_static
-            if not pi[1, constant & ~components.is_zero].any():
+            if not pi[0, constant & ~components.is_zero].any():
                 raise DataError(
                     "static features need a law that is constant over time and this prior has "
                     "none; let shares of Learned contain 1, and weights, if given, count it."
                 )
-            pi[1, ~constant] = 0.0
+            pi[np.ix_(self.group_static, ~constant)] = 0.0
         return np.asarray(pi / pi.sum(axis=1, keepdims=True))
 
     def _prior_counts(self, components: Components, pi: FloatArray) -> FloatArray:
@@ -139,7 +156,7 @@ class Bound(Problem):
         total = nonzero.sum(axis=1, keepdims=True)
         return np.asarray(self.prior.prior_count * nonzero / np.where(total > 0, total, 1.0))
 
-    def warm_posterior(self, beta: FloatArray, noise: float) -> Posterior:
+    def warm_posterior(self, beta: FloatArray, noise: FloatArray) -> Posterior:
         """A posterior to go on from: means and noise of an earlier fit.
 
         The weights begin afresh. They are learned in a few passes, and laws an earlier fit gave
@@ -148,15 +165,15 @@ class Bound(Problem):
         """
         posterior = self.start_posterior(beta)
         if self.noise.given is None:
-            posterior.noise = max(noise, self.noise.floor)
+            posterior.noise = np.maximum(noise, self.noise.floor)
         return posterior
 
-    def spread(self, state: State) -> float:
-        """What the uncertainty of paths and levels adds to the sum of squares, if quadratic."""
+    def spread(self, state: State) -> FloatArray:
+        """(T,) what the uncertainty of paths and levels adds to the sums of squares."""
         if not self.family.quadratic:
-            return 0.0
-        paths = np.einsum("it,it->", self.squares, cast("Posterior", state).variance)
-        return super().spread(state) + float(paths)
+            return np.zeros(self.design.n_timesteps)
+        paths = np.einsum("it,it->t", self.squares, cast("Posterior", state).variance)
+        return np.asarray(super().spread(state) + paths)
 
     def counts(self, posterior: Posterior) -> FloatArray:
         """n_gk: expected number of features per group and component."""

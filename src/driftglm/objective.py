@@ -12,9 +12,9 @@ divergence from their prior. So has the background (see `Background`), in fits t
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -54,19 +54,21 @@ class Noise:
         """Where estimation starts: at var(y), from above; from below it would be trapped."""
         return self.reference if self.given is None else self.given
 
-    def log_prior(self, noise: float) -> float:
+    def log_prior(self, noise: FloatArray) -> float:
         """Log density up to a constant; 0 when the value is given."""
         if self.given is not None:
             return 0.0
-        chi = self.degrees * self.reference / (2 * noise)
-        return -(self.degrees / 2 + 1) * float(np.log(noise)) - chi
+        one = float(noise[0])  # the same at every step
+        chi = self.degrees * self.reference / (2 * one)
+        return -(self.degrees / 2 + 1) * float(np.log(one)) - chi
 
-    def update(self, squares: float, n_rows: float) -> float:
-        """The maximiser given the expected residual sum of squares."""
+    def update(self, deviance: FloatArray, n_rows: FloatArray) -> FloatArray:
+        """(T,) the maximiser given the expected deviance and the rows of every step."""
         if self.given is not None:
-            return self.given
-        best = (squares + self.degrees * self.reference) / (n_rows + self.degrees + 2)
-        return max(best, self.floor)
+            return np.full(n_rows.size, self.given)
+        total = float(deviance.sum()) + self.degrees * self.reference
+        best = total / (float(n_rows.sum()) + self.degrees + 2)
+        return np.full(n_rows.size, max(best, self.floor))
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,7 @@ class State:
     with the learned prior. `level_h` and `level_b` (n_levels, T) are the curvature and linear
     term of the likelihood that gave a level its posterior. `eta_variance` is the uncertainty of
     every row's eta; of length one, and zero, for quadratic families, which need its sum only.
+    `noise` (T,) is the noise variance or dispersion of every step.
     `log_likelihood` is that of the rows where it is known; who changes eta forgets it.
     """
 
@@ -154,7 +157,7 @@ class State:
     level_divergence: FloatArray
     level_h: FloatArray
     level_b: FloatArray
-    noise: float
+    noise: FloatArray
     eta: FloatArray
     eta_variance: FloatArray
     background: BackgroundState
@@ -190,6 +193,10 @@ class Problem:
     reference: float
     background: Background | None = field(default=None, kw_only=True)
 
+    def parts(self) -> dict[str, Any]:
+        """What the problem is made of, for one that has a prior as well."""
+        return {each.name: getattr(self, each.name) for each in fields(Problem)}
+
     @property
     def n_directions(self) -> int:
         """Directions of the background, 0 without one."""
@@ -219,7 +226,7 @@ class Problem:
             level_divergence=np.zeros(n_levels),
             level_h=zeros.copy(),
             level_b=zeros.copy(),
-            noise=self.noise.start,
+            noise=np.full(n_steps, self.noise.start),
             eta=self.design.eta(beta) + self.offset,
             eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
             background=BackgroundState.off(self.n_directions),
@@ -232,11 +239,11 @@ class Problem:
         """
         if self.family.quadratic or not beta.any():
             return beta
-        certain = np.zeros(1)
+        certain, noise = np.zeros(1), np.full(1, self.noise.start)
 
         def fit(paths: FloatArray) -> float:
             eta = self.design.eta(paths) + self.offset
-            return self.family.log_likelihood(self.y, eta, certain, self.weights, self.noise.start)
+            return self.family.log_likelihood(self.y, eta, certain, self.weights, noise)
 
         least = fit(np.zeros_like(beta))
         for _ in range(N_HALVINGS):
@@ -270,9 +277,18 @@ class Problem:
                 out += column * column * self.design.spread(path)
         return out
 
-    def precision(self, state: State) -> float:
-        """1 / noise where the family has noise, else 1."""
-        return 1.0 / state.noise if self.family.has_noise else 1.0
+    def precision(self, state: State) -> FloatArray:
+        """(T,) 1 / noise where the family has noise, else 1."""
+        return 1.0 / state.noise if self.family.has_noise else np.ones(state.noise.size)
+
+    def by_row(self, steps: FloatArray) -> FloatArray:
+        """A number a step for every row; of length one where all steps have the same."""
+        return steps[:1] if (steps == steps[0]).all() else self.design.spread(steps)
+
+    @cached_property
+    def rows_by_step(self) -> FloatArray:
+        """(T,) sum of the weights of every step."""
+        return self.design.by_step(self.weights)
 
     def level_squares(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * z^2 per level and step."""
@@ -281,57 +297,63 @@ class Problem:
             return np.zeros((self.levels.count, self.design.n_timesteps))
         return np.array([self.design.by_step(curvature * z * z) for z in columns])
 
-    def spread(self, state: State) -> float:
-        """What uncertainty adds to the weighted sum of squares of a quadratic family, else 0.
+    def spread(self, state: State) -> FloatArray:
+        """(T,) what uncertainty adds to the sums of squares of a quadratic family, else 0.
 
         Other families take the variance row by row.
         """
         if not self.family.quadratic:
-            return 0.0
-        levels = float((self.level_squares(self.weights) * state.level_variance).sum())
+            return np.zeros(self.design.n_timesteps)
+        levels = (self.level_squares(self.weights) * state.level_variance).sum(axis=0)
         if state.background.variance == 0:
-            return levels
-        return levels + float(np.sum(self._gram * state.background.covariance))
+            return np.asarray(levels)
+        return np.asarray(
+            levels + np.einsum("trq,rq->t", self._step_grams, state.background.covariance)
+        )
 
     @cached_property
-    def _gram(self) -> FloatArray:
-        return self._weighted_gram(self.weights)
+    def _step_grams(self) -> FloatArray:
+        """(T, R, R) of a quadratic family, whose curvature is the weights throughout."""
+        if self.background is None:
+            return np.zeros((self.design.n_timesteps, 0, 0))
+        return self.background.scores.step_grams(self.weights)
 
-    def _weighted_gram(self, weights: FloatArray) -> FloatArray:
-        return np.zeros((0, 0)) if self.background is None else self.background.scores.gram(weights)
-
-    def background_gram(self, curvature: FloatArray) -> FloatArray:
-        """(R, R) sum of curvature * z z'; quadratic families have the weights as curvature."""
-        return self._gram if self.family.quadratic else self._weighted_gram(curvature)
+    def background_gram(self, curvature: FloatArray, precision: FloatArray) -> FloatArray:
+        """(R, R) sum of precision * curvature * z z'."""
+        if self.background is None:
+            return np.zeros((0, 0))
+        if self.family.quadratic:
+            return np.asarray(np.einsum("t,trq->rq", precision, self._step_grams))
+        return self.background.scores.gram(self.by_row(precision) * curvature)
 
     def common_value(self, state: State) -> float:
         """Expected log-likelihood, divergence of the levels, log prior of the noise."""
         known = state.log_likelihood
         if known is None:
             rows = self.y, state.eta, state.eta_variance, self.weights
-            known = self.family.log_likelihood(*rows, state.noise)
+            known = self.family.log_likelihood(*rows, self.by_row(state.noise))
         return float(
             known
-            - 0.5 * self.precision(state) * self.spread(state)
+            - 0.5 * float(np.sum(self.precision(state) * self.spread(state)))
             - state.level_divergence.sum()
             - state.background.divergence
             + self.noise.log_prior(state.noise)
         )
 
-    def best_noise(self, state: State) -> float:
-        """The noise that maximises the objective given all the rest."""
+    def best_noise(self, state: State) -> FloatArray:
+        """(T,) the noise that maximises the objective given all the rest."""
         if not self.family.has_noise:
             return state.noise
-        squares = self.family.squares(self.y, state.eta, state.eta_variance, self.weights)
-        return self.noise.update(squares + self.spread(state), self.n_rows)
+        rows = self.family.expected_deviance(self.y, state.eta, state.eta_variance, self.weights)
+        return self.noise.update(self.design.by_step(rows) + self.spread(state), self.rows_by_step)
 
     def update_noise(self, state: State) -> float:
         """Set the noise to its best value; returns its move in posterior standard deviations."""
         old, state.noise = state.noise, self.best_noise(state)
-        if state.noise == old:
+        if np.array_equal(state.noise, old):
             return 0.0
         state.log_likelihood = None
-        return float(abs(np.log(state.noise / old)) * np.sqrt(0.5 * self.n_rows))
+        return float(np.abs(np.log(state.noise / old)).max() * np.sqrt(0.5 * self.n_rows))
 
 
 @dataclass(frozen=True)
@@ -345,6 +367,11 @@ class Objective(Problem):
     floor: FloatArray = field(init=False)
     zero_below: FloatArray = field(init=False)
     zero_log_density: FloatArray = field(init=False)
+
+    @classmethod
+    def of(cls, problem: Problem, prior: PathPrior) -> Objective:
+        """A problem with a prior."""
+        return cls(**problem.parts(), prior=prior)
 
     def __post_init__(self) -> None:
         squares = self.design.squares(self.weights)

@@ -22,10 +22,10 @@ import numpy as np
 from driftglm._typing import FloatArray, IntArray
 from driftglm.baselines.rows import EVERY
 from driftglm.baselines.strength import fixed_scale
-from driftglm.estimators.text_data import Background, Contexts, collapse, log_background
-from driftglm.estimators.text_fit import ModeTextFit
-from driftglm.estimators.text_solve import TextResult, TextSettings, solve_text
 from driftglm.exceptions import DataError
+from driftglm.fitting.text_data import Background, Contexts, collapse, log_background
+from driftglm.fitting.text_fit import ModeTextFit
+from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
 from driftglm.priors import Fixed
 from driftglm.solvers.text_mode import TextMode
 

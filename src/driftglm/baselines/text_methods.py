@@ -15,9 +15,9 @@ from driftglm._typing import FloatArray
 from driftglm.baselines.text import Documents, TextKind, TextPenalty, next_log_likelihood
 from driftglm.baselines.tuning import choose, warn_at_edge
 from driftglm.data.timesteps import fit_axis
-from driftglm.estimators.text_data import column_names, read_counts
-from driftglm.estimators.text_fit import TextFit, TextStep
 from driftglm.exceptions import ConvergenceWarning, DataError
+from driftglm.fitting.text_data import column_names, read_counts
+from driftglm.fitting.text_fit import TextFit, TextStep
 
 Found = Iterator[tuple[dict[str, Any], FloatArray]]
 

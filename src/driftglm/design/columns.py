@@ -231,7 +231,7 @@ class ColumnDesign:
 
     def scores(self, basis: FloatArray) -> ArrayScores:
         """The same, for a background."""
-        return ArrayScores(self.project(basis))
+        return ArrayScores(self.project(basis), self.steps)
 
     def visits(
         self,

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, IntArray
 
 
 class Scores(Protocol):
@@ -30,6 +31,10 @@ class Scores(Protocol):
         """(R, R) sum over rows of weight * z z'."""
         ...
 
+    def step_grams(self, weights: FloatArray) -> FloatArray:
+        """(T, R, R) the same for the rows of every step."""
+        ...
+
     def times(self, coefs: FloatArray) -> FloatArray:
         """(n_rows,) z'coefs of every row."""
         ...
@@ -41,9 +46,10 @@ class Scores(Protocol):
 
 @dataclass(frozen=True)
 class ArrayScores:
-    """Scores in memory: (n_rows, R), rows in the design's order."""
+    """Scores in memory: (n_rows, R), rows of step t being steps[t]:steps[t + 1]."""
 
     values: FloatArray
+    steps: IntArray
 
     @property
     def count(self) -> int:
@@ -57,6 +63,11 @@ class ArrayScores:
     def gram(self, weights: FloatArray) -> FloatArray:
         """(R, R) sum over rows of weight * z z'."""
         return weighted_gram(self.values, weights)
+
+    def step_grams(self, weights: FloatArray) -> FloatArray:
+        """(T, R, R) the same for the rows of every step."""
+        spans = pairwise(self.steps)
+        return np.array([weighted_gram(self.values[a:b], weights[a:b]) for a, b in spans])
 
     def times(self, coefs: FloatArray) -> FloatArray:
         """(n_rows,) z'coefs of every row."""

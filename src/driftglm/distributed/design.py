@@ -209,6 +209,13 @@ class WorkerScores:
         where = self.design.engine.where
         return np.asarray(sum(self._ask("gram", lambda n: weights[where[n]])))
 
+    def step_grams(self, weights: FloatArray) -> FloatArray:
+        """(T, R, R) the same for the rows of every step."""
+        engine = self.design.engine
+        answers = self._ask("step_grams", lambda n: weights[engine.where[n]])
+        by_step = [np.moveaxis(answer, 0, -1) for answer in answers]
+        return np.moveaxis(engine.total(by_step, self.design.n_timesteps), -1, 0)
+
     def times(self, coefs: FloatArray) -> FloatArray:
         """(n_rows,) z'coefs of every row."""
         return self.design.engine.rows(self._ask("times", lambda _: coefs), self.design.n_rows)

@@ -258,7 +258,7 @@ class Partition:
         values = self.scores[1]
         if isinstance(values, Path):
             values = np.fromfile(values).reshape(self.n_rows, -1)
-        found: FloatArray = getattr(ArrayScores(values), what)(argument)
+        found: FloatArray = getattr(ArrayScores(values, self.steps), what)(argument)
         return found
 
     def _project(self, number: int, basis: FloatArray, taken: FloatArray, place: Path) -> None:

@@ -5,26 +5,16 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-from scipy.stats import gamma, nbinom, poisson
 from sklearn.base import RegressorMixin, _fit_context
-from sklearn.metrics import d2_tweedie_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray
-from driftglm.data.checks import log_exposure
 from driftglm.estimators.base import DriftEstimator, Extrapolate
-from driftglm.estimators.rows import Rows
-from driftglm.estimators.starts import Init
-from driftglm.estimators.summary import normal_quantile
-from driftglm.estimators.worker_rows import Workers
-from driftglm.families import Poisson
-from driftglm.objective import Noise
+from driftglm.families import Family, Poisson
+from driftglm.fitting.reading import Given
+from driftglm.fitting.starts import Init
+from driftglm.fitting.worker_rows import Workers
 from driftglm.priors import Learned, PathPrior
-
-LEAST_EXCESS, MOST_EXCESS = 1e-9, 1e12
-LARGE = 1e6
 
 
 class DriftPoissonRegressor(RegressorMixin, DriftEstimator):
@@ -102,26 +92,16 @@ max_iter, tol, verbose, random_state, n_jobs
         )
         self.dispersion = dispersion
 
-    def _family(self) -> Poisson:
-        learned = self.prior == "learned" or isinstance(self.prior, Learned)
-        return Poisson(dispersed=self.dispersion != "auto" or learned)
+    def _described(self) -> Family:
+        return Poisson()
 
-    def _noise(self, rows: Rows) -> Noise:
-        if isinstance(self.dispersion, Real):
-            return Noise(given=float(self.dispersion), reference=1.0)
-        if not rows.family.has_noise:
-            return Noise(given=1.0, reference=1.0)
-        certain = np.zeros(1)
-        null = rows.exposure + rows.family.center(rows.y, rows.weights, rows.exposure)
-        deviance = rows.family.squares(rows.y, null, certain, rows.weights)
-        start = max(deviance / float(rows.weights.sum()), 1.0)
-        return Noise(given=None, reference=start, least=1.0)
+    def _noise_param(self) -> str | float:
+        return self.dispersion
 
     @property
     def dispersion_(self) -> float:
         """Variance over mean of a count, as given or as estimated."""
-        check_is_fitted(self, "coef_path_")
-        return self._noise_seen
+        return self._noise
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -149,8 +129,8 @@ max_iter, tol, verbose, random_state, n_jobs
             rows in this process are fitted in it, others on the active client
         checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        workers = Workers(n_workers, checkpoint)
-        return self._fit_rows(X, y, time, sample_weight, exposure, workers)
+        given = Given(y, time, sample_weight, exposure)
+        return self._fit(X, given, Workers(n_workers, checkpoint))
 
     def update(
         self, X: Any, y: Any, *, time: Any, sample_weight: Any = None, exposure: Any = None
@@ -159,13 +139,7 @@ max_iter, tol, verbose, random_state, n_jobs
 
         As `DriftRegressor.update`, with the exposure of the new rows.
         """
-        return self._update_rows(X, y, time, sample_weight, exposure)
-
-    def _moments(
-        self, X: Any, time: Any, exposure: Any, *, drift: bool
-    ) -> tuple[FloatArray, FloatArray]:
-        mean, variance = (part[:, 0] for part in self._eta_moments(X, time, drift=drift))
-        return mean + log_exposure(exposure, mean.size), variance
+        return self._update(X, Given(y, time, sample_weight, exposure))
 
     def predict(self, X: Any, *, time: Any = None, exposure: Any = None) -> FloatArray:
         """Expected counts, the uncertainty of the coefficients integrated out.
@@ -173,8 +147,7 @@ max_iter, tol, verbose, random_state, n_jobs
         Coefficients that are held are taken as they were: how far they may have moved since, which
         widens intervals, would count upwards only.
         """
-        check_is_fitted(self, "coef_path_")
-        return self._family().mean(*self._moments(X, time, exposure, drift=False))
+        return self._mean(X, time, exposure)
 
     def predict_interval(
         self, X: Any, time: Any = None, level: float = 0.9, *, exposure: Any = None
@@ -184,23 +157,7 @@ max_iter, tol, verbose, random_state, n_jobs
         Uncertain coefficients and scatter together: a negative binomial law of their mean and
         variance.
         """
-        normal_quantile(level)  # checks the level
-        self._uncertain_eta(X, time)
-        mean, variance = self._moments(X, time, exposure, drift=True)
-        expected = self._family().mean(mean, variance)
-        with np.errstate(over="ignore"):
-            excess = self._noise_seen - 1.0 + expected * np.expm1(variance)
-        excess = np.clip(excess, LEAST_EXCESS, MOST_EXCESS)
-        tails = np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]])
-        out = np.asarray(poisson.ppf(tails, np.minimum(expected, LARGE)))
-        some = (excess > LEAST_EXCESS) & (expected <= LARGE)
-        shape, odds = expected[some] / excess[some], 1.0 / (1.0 + excess[some])
-        out[:, some] = nbinom.ppf(tails, shape, odds)
-        # Counting up to a large quantile takes for ever; a gamma law is the same by then.
-        large = expected > LARGE
-        scale = np.maximum(excess[large], 1.0)
-        out[:, large] = gamma.ppf(tails, np.maximum(expected[large] / scale, LEAST_EXCESS)) * scale
-        return np.asarray(out.T)
+        return self._interval(X, time, level, exposure)
 
     def score(
         self,
@@ -213,9 +170,7 @@ max_iter, tol, verbose, random_state, n_jobs
     ) -> float:
         """D^2, the share of the Poisson deviance explained."""
         prediction = self.predict(X, time=time, exposure=exposure)
-        return float(
-            d2_tweedie_score(np.asarray(y), prediction, sample_weight=sample_weight, power=1)
-        )
+        return self._explained(y, prediction, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,20 +5,15 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
-from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray
 from driftglm.estimators.base import DriftEstimator, Extrapolate
-from driftglm.estimators.rows import Rows
-from driftglm.estimators.starts import Init
-from driftglm.estimators.summary import normal_quantile
-from driftglm.estimators.worker_rows import Workers
-from driftglm.families import Gaussian
-from driftglm.objective import Noise
+from driftglm.families import Family, Gaussian
+from driftglm.fitting.reading import Given
+from driftglm.fitting.starts import Init
+from driftglm.fitting.worker_rows import Workers
 from driftglm.priors import Learned, PathPrior
 
 PAPER_NOISE = 0.5
@@ -144,20 +139,16 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         )
         self.noise = noise
 
-    def _family(self) -> Gaussian:
+    def _described(self) -> Family:
         return Gaussian()
 
-    def _noise(self, rows: Rows) -> Noise:
-        if self.noise == "estimate":
-            return Noise(given=None, reference=rows.reference)
-        given = PAPER_NOISE if self.noise == "paper" else float(self.noise)
-        return Noise(given=given, reference=rows.reference)
+    def _noise_param(self) -> str | float:
+        return PAPER_NOISE if self.noise == "paper" else self.noise
 
     @property
     def noise_variance_(self) -> float:
         """The noise variance, as given or as estimated."""
-        check_is_fitted(self, "coef_path_")
-        return self._noise_seen
+        return self._noise
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -183,20 +174,16 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
             rows in this process are fitted in it, others on the active client
         checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        workers = Workers(n_workers, checkpoint)
-        return self._fit_rows(X, y, time, sample_weight, workers=workers)
+        return self._fit(X, Given(y, time, sample_weight), Workers(n_workers, checkpoint))
 
     def predict(self, X: Any, *, time: Any = None) -> FloatArray:
         """Predict every row with the coefficients of its step; `time=None`: the next step."""
-        return self._linear_predictor(X, time)[:, 0]
+        return self._eta_means(X, time)[:, 0]
 
     def predict_interval(self, X: Any, time: Any = None, level: float = 0.9) -> FloatArray:
         """Central prediction intervals (n_rows, 2): uncertain coefficients plus noise."""
-        mean, variance = (part[:, 0] for part in self._uncertain_eta(X, time))
-        reach = normal_quantile(level) * np.sqrt(variance + self.noise_variance_)
-        return np.column_stack([mean - reach, mean + reach])
+        return self._interval(X, time, level)
 
     def score(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> float:
         """R^2 of the predictions."""
-        prediction = self.predict(X, time=time)
-        return float(r2_score(np.asarray(y), prediction, sample_weight=sample_weight))
+        return self._explained(y, self.predict(X, time=time), sample_weight)

@@ -9,8 +9,8 @@ import pandas as pd
 from scipy.stats import norm
 
 from driftglm._typing import FloatArray
-from driftglm.estimators.fitted import Fit, PosteriorFit, Step
 from driftglm.exceptions import DataError
+from driftglm.fitting.fitted import Fit, Step
 
 INCLUDED = 0.5
 LEVEL = 0.9
@@ -26,7 +26,7 @@ def normal_quantile(level: float) -> float:
 def kinds(fit: Fit) -> np.ndarray:
     """zero, static, sign-flip or drifting, for every feature."""
     path = fit.coef_path()
-    reach = normal_quantile(LEVEL) * (fit.std_path() if isinstance(fit, PosteriorFit) else 0.0)
+    reach = normal_quantile(LEVEL) * (fit.std_path() if fit.posterior else 0.0)
     flips = ((path - reach > 0).any(axis=0)) & ((path + reach < 0).any(axis=0))
     static = fit.static_probability() >= INCLUDED
     moving = np.where(flips, "sign-flip", "drifting")
@@ -38,7 +38,7 @@ def summarise(fit: Fit, step: Step, names: list[str]) -> pd.DataFrame:
     """One row a feature, most important first; `step` is the one to predict next."""
     path = fit.coef_path()
     reach: FloatArray = np.full(path.shape[1], np.nan)
-    if isinstance(fit, PosteriorFit):
+    if fit.posterior:
         reach = normal_quantile(LEVEL) * np.sqrt(step.total_variance)
     table = pd.DataFrame(
         {

@@ -16,34 +16,33 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray, IntArray
 from driftglm.data.timesteps import TimeAxis, fit_axis
-from driftglm.estimators.base import PRIORS, Extrapolate
-from driftglm.estimators.checkpoint import Checkpoint, Fingerprint, resuming_advice
-from driftglm.estimators.text_data import (
+from driftglm.estimators.base import Extrapolate, prior_of
+from driftglm.estimators.parameters import Registered
+from driftglm.estimators.text_export import TextExports
+from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
+from driftglm.files import Storable
+from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
+from driftglm.fitting.text_data import (
     Background,
     Contexts,
     column_names,
     read_counts,
 )
-from driftglm.estimators.text_export import TextExports
-from driftglm.estimators.text_fit import PosteriorTextFit, TextStep
-from driftglm.estimators.text_remote import (
+from driftglm.fitting.text_fit import TextStep
+from driftglm.fitting.text_remote import (
     add_up,
     check_counts,
     gathered,
     locate,
     word_engine,
 )
-from driftglm.estimators.text_solve import TextResult, TextSettings, solve_text
-from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
-from driftglm.files import Storable
-from driftglm.priors import Learned, PathPrior
+from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
+from driftglm.priors import Learned, PathPrior, Prior
+from driftglm.registry import PRIORS
 from driftglm.solvers.base import StopReason
 from driftglm.solvers.coupling import Alone
 from driftglm.solvers.text_engine import WordEngine
 
-TEXT_GRID = Learned(shares=(0.0, 0.8, 1.0), correlations=(0.5, 0.9), n_scales=6)
-"""The laws of prior="learned", fewer than elsewhere: with thousands of words the full grid takes
-twice as long or more and changes the likelihood of the next step by one part in ten thousand."""
 N_VALIDATION_STEPS = 2
 N_NAMED = 3
 
@@ -133,7 +132,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         "background": [StrOptions({"step", "all"}), "array-like"],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "tie": [StrOptions({"effect", "path"})],
-        "prior": [StrOptions(set(PRIORS)), PathPrior, Learned],
+        "prior": [Registered(PRIORS), Prior],
         "vocabulary": ["array-like", None],
         "center": ["boolean"],
         "fit_intercept": ["boolean", StrOptions({"auto"})],
@@ -233,7 +232,8 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         base, _ = self._base(contexts, axis.n_timesteps)
         by_step = np.bincount(contexts.codes, contexts.totals, axis.n_timesteps)
         weighed = np.asarray(contexts.effects.T @ contexts.totals).ravel()
-        return Fingerprint.of(self, facts, [by_step, weighed, base.sum(axis=0)])
+        sums = [by_step, weighed, base.sum(axis=0)]
+        return Fingerprint.of(type(self).__name__, self.get_params(), facts, sums)
 
     def _words(self, counts: Any) -> np.ndarray:
         given = self.vocabulary if self.vocabulary is not None else column_names(counts)
@@ -259,7 +259,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
             by_effect=self.tie == "effect",
             center=center,
             max_iter=self.max_iter,
-            tol=0.1 * self.tol if isinstance(prior, Learned) else self.tol,
+            tol=0.1 * self.tol if prior.posterior else self.tol,
             n_jobs=self.n_jobs,
             flat=10.0 * self.tol**2,
             intercept=self._has_intercept(prior),
@@ -279,21 +279,14 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         self._report(result)
         self._choose_extrapolation(contexts, engine, file)
 
-    def _prior(self) -> PathPrior | Learned:
-        if isinstance(self.prior, type):
-            name = self.prior.__name__
-            raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
-        if self.prior == "learned":
-            return TEXT_GRID
-        made: PathPrior | Learned = (
-            PRIORS[self.prior]() if isinstance(self.prior, str) else self.prior
-        )
-        return made
+    def _prior(self) -> Prior:
+        found = prior_of(self.prior)
+        return found.for_text() if isinstance(self.prior, str) else found
 
-    def _has_intercept(self, prior: PathPrior | Learned) -> bool:
+    def _has_intercept(self, prior: Prior) -> bool:
         """Whether the background has a path of its own; never a given one, nor the paper's."""
         if self.fit_intercept == "auto":
-            return isinstance(self.background, str) and isinstance(prior, Learned)
+            return isinstance(self.background, str) and prior.posterior
         return bool(self.fit_intercept)
 
     def _base(self, contexts: Contexts, n_steps: int) -> tuple[FloatArray, Background | None]:
@@ -350,7 +343,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         if choice == "validate":
             choice = self._validated(contexts, engine, file)
         if choice == "auto":
-            choice = "forecast" if isinstance(self._fit, PosteriorTextFit) else "hold"
+            choice = "forecast" if self._fit.posterior_known else "hold"
         self.extrapolate_ = choice
 
     def _validated(
@@ -430,8 +423,8 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
     def coef_std_path_(self) -> FloatArray:
         """(T, F, V) posterior standard deviations; a mode has none."""
         check_is_fitted(self, "coef_path_")
-        if isinstance(self._fit, PosteriorTextFit):
-            return self._fit.std_path()
+        if (found := self._fit.std_path()) is not None:
+            return found
         raise AttributeError(
             f"a fit with prior={self.prior!r} is a posterior mode and has no standard deviations."
         )

@@ -13,9 +13,9 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import TimeAxis
 from driftglm.estimators.export import dataset
-from driftglm.estimators.text_fit import PosteriorTextFit, TextFit
 from driftglm.estimators.text_words import top_words
 from driftglm.exceptions import DataError
+from driftglm.fitting.text_fit import TextFit
 from driftglm.plots import figures
 
 
@@ -80,9 +80,8 @@ class TextExports:
         else:
             names = list(self.vocabulary_)
             chosen = np.flatnonzero(feature_mask(words, len(names), names, "words"))
-        std = None
-        if isinstance(self._fit, PosteriorTextFit):
-            std = self._fit.std_path()[:, i][:, chosen]
+        found = self._fit.std_path()
+        std = None if found is None else found[:, i][:, chosen]
         name = self._effect_names()[i]
         shown = self.vocabulary_[chosen]
         return figures.words(

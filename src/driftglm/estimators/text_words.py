@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from driftglm._typing import FloatArray
-from driftglm.estimators.text_data import Words
 from driftglm.exceptions import DataError
+from driftglm.fitting.text_data import Words
 
 
 def top_words(

@@ -1,4 +1,4 @@
-"""What a family of distributions offers: functions of the linear predictor, row by row.
+"""What a family of distributions is: functions of the linear predictor, and what it is called.
 
 A family knows neither X nor the prior. During a fit eta is uncertain, with a mean and a variance
 per row, and a family is what it makes of both: the expected log-likelihood F(mean, variance) (or a
@@ -10,62 +10,93 @@ with score = dF / dmean and curvature = -2 dF / dvariance; `precision` is 1 / no
 with a noise variance (or a dispersion) and 1 for the others. For the Gaussian the model is exact.
 Where it is a lower bound (`bounded`) every step of a solver is an ascent; elsewhere solvers check,
 and damp their step if the model promised too much.
+
+Everything else that depends on the family is said here too, once: how its target is read, what a
+prediction is judged by, how data are drawn. Estimators, baselines, evaluation, the command line,
+reports and files look it up.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal, Self
+
+import numpy as np
 
 from driftglm._typing import FloatArray
+from driftglm.exceptions import DataError
+
+Target = Literal["numbers", "classes"]
+CERTAIN = np.zeros(1)
+"""The variance of an eta that is known."""
 
 
-class Family(Protocol):
-    """One distribution of y given eta. Adding a family means implementing this.
+class Family(ABC):
+    """One distribution of y given eta. Adding a family means one subclass, registered.
 
-    `variance` is the variance of eta per row; an array of length one stands for all rows.
+    `variance` is the variance of eta per row, `noise` the noise variance or dispersion per row; an
+    array of length one stands for all rows. `eta` and `offset` are on the scale of the link. New
+    arrays are returned.
     """
 
+    name: ClassVar[str]
+    """What users type."""
+    target: ClassVar[Target] = "numbers"
+    """How y is read: as numbers, or as classes, which become 0, 1, ..."""
+    target_label: ClassVar[str] = "numbers"
+    """What y is, in help texts."""
+    link: ClassVar[str] = "identity"
+    takes_exposure: ClassVar[bool] = False
+    """Whether the mean may be proportional to an exposure."""
+    positive: ClassVar[bool] = False
+    """Whether y is never negative."""
+    noise_label: ClassVar[str | None] = None
+    """What the noise is called, None where there is none: "noise variance", "dispersion"."""
+    metric: ClassVar[str]
+    """What `compare` calls `prediction_loss`."""
+    metric_label: ClassVar[str]
+    coupled: ClassVar[bool] = False
+    """Whether every class has a response, so that eta of a row is a vector: methods for people then
+    take and return arrays with a column a class."""
+    more_classes: ClassVar[str | None] = None
+    """The family for more than two classes, where this one is for two."""
+    quadratic: ClassVar[bool] = False
+    """Whether the model above is exact, so that its curvature never changes."""
+
+    # ------------------------------------------------------------- for solvers
+
     @property
+    @abstractmethod
     def has_noise(self) -> bool:
-        """True if the family has a noise variance or dispersion to estimate."""
-        ...
+        """True if there is a noise variance or dispersion to estimate."""
 
     @property
-    def quadratic(self) -> bool:
-        """True if the model above is exact, so that its curvature never changes."""
-        ...
-
-    @property
+    @abstractmethod
     def bounded(self) -> bool:
         """True if the model above never exceeds F."""
-        ...
 
-    def check_target(self, y: FloatArray) -> None:
-        """Raise a DataError if y cannot come from this family."""
-        ...
-
+    @abstractmethod
     def log_likelihood(
         self,
         y: FloatArray,
         mean: FloatArray,
         variance: FloatArray,
         weights: FloatArray,
-        noise: float,
+        noise: FloatArray,
     ) -> float:
         """F: weighted sum of E[log p(y | eta)], all constants included."""
-        ...
 
+    @abstractmethod
     def score(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
     ) -> FloatArray:
         """Derivative of F with respect to the mean, times the noise variance."""
-        ...
 
+    @abstractmethod
     def curvature(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
     ) -> FloatArray:
         """-2 times the derivative of F with respect to the variance, times the noise variance."""
-        ...
 
     def evaluate(
         self,
@@ -73,48 +104,103 @@ class Family(Protocol):
         mean: FloatArray,
         variance: FloatArray,
         weights: FloatArray,
-        noise: float,
+        noise: FloatArray,
     ) -> tuple[float, FloatArray, FloatArray]:
-        """Log-likelihood, score and curvature together, new arrays; `separately` will do."""
-        ...
+        """Log-likelihood, score and curvature together; families that gain by it do so at once."""
+        return (
+            self.log_likelihood(y, mean, variance, weights, noise),
+            self.score(y, mean, variance, weights),
+            self.curvature(y, mean, variance, weights),
+        )
 
-    def squares(
+    @abstractmethod
+    def expected_deviance(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> float:
-        """What the noise is estimated from: the weighted sum of expected squares or deviances."""
-        ...
+    ) -> FloatArray:
+        """What the noise is estimated from: weighted expected squares or deviances of the rows."""
 
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        """E[y], the uncertainty of eta integrated out."""
-        ...
-
+    @abstractmethod
     def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
         """The constant to add to the offset if there is nothing else to explain y; finite."""
-        ...
 
+    @abstractmethod
     def reference(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
         """The variance of eta if features explained all there is to explain, roughly."""
-        ...
 
+    @abstractmethod
     def effective_rows(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
         """How small a variance of eta can be told from zero: the reference over this number.
 
         That is the reference times the information about a constant in all rows together.
         """
-        ...
+
+    def noise_scale(
+        self, y: FloatArray, weights: FloatArray, offset: FloatArray
+    ) -> tuple[float, float | None]:
+        """Where the estimate of the noise starts, and its least value (None: a share of that).
+
+        `offset` has the center in it.
+        """
+        return self.reference(y, weights, offset), None
+
+    def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
+        """The variant that suits a posterior or a mode.
+
+        `noise_asked`: the user wants the noise estimated, or gave it.
+        """
+        del posterior, noise_asked
+        return self
+
+    def for_classes(self, n_classes: int) -> Self:
+        """With so many classes."""
+        del n_classes
+        return self
+
+    def tilted(self, tilt: FloatArray) -> Self:
+        """With an array that whoever couples the responses changes, to tighten their bound."""
+        del tilt
+        return self
+
+    def responses(self, y: FloatArray) -> list[FloatArray]:
+        """The targets of the regressions that are fitted: one, or one a class."""
+        return [y]
+
+    # -------------------------------------------------------------- for people
+
+    @abstractmethod
+    def check_target(self, y: FloatArray) -> None:
+        """Raise a DataError if y cannot come from this family."""
+
+    @abstractmethod
+    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+        """E[y], the uncertainty of eta integrated out."""
+
+    def probabilities(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        """(n_rows, n_classes) of a target of classes."""
+        del mean, variance
+        raise DataError(f"family {self.name!r} has no classes, and so no probabilities.")
+
+    @abstractmethod
+    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+        """Minus log p(y | eta) of every row at unit noise, without what does not depend on eta."""
+
+    @abstractmethod
+    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+        """What a predicted mean is judged by, row by row; infinite where it is impossible."""
+
+    @abstractmethod
+    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+        """Targets drawn at a known eta."""
+
+    @abstractmethod
+    def interval(
+        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+    ) -> FloatArray:
+        """(n_rows, 2) central intervals of what is predicted: of y, or of its probability."""
 
 
-def separately(
-    family: Family,
-    y: FloatArray,
-    mean: FloatArray,
-    variance: FloatArray,
-    weights: FloatArray,
-    noise: float,
-) -> tuple[float, FloatArray, FloatArray]:
-    """`evaluate` for a family that gains nothing from doing all three at once."""
-    return (
-        family.log_likelihood(y, mean, variance, weights, noise),
-        family.score(y, mean, variance, weights),
-        family.curvature(y, mean, variance, weights),
-    )
+def refuse(y: FloatArray, bad: np.ndarray, allowed: str) -> None:
+    """Raise a DataError about the first target that is `bad`."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(f"y is {y[row]} at row {row}; {allowed}")

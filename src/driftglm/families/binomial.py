@@ -20,16 +20,20 @@ steps are checked.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import norm
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray
-from driftglm.exceptions import DataError
-from driftglm.families.base import separately
+from driftglm.families.base import CERTAIN, Family, Target, refuse
 
+SMALLEST = float(np.finfo(np.float64).eps)
+"""Probabilities are judged this far from 0 and 1 at least, as by scikit-learn's log loss."""
 REFERENCE = 4.0
 """Variance of a logit that features could explain: effects of +-2 logits a standard deviation."""
 SMALL = 1e-4
@@ -163,22 +167,39 @@ def _expect(
 
 
 @dataclass(frozen=True)
-class Binomial:
+class Binomial(Family):
     """Two classes, 0 and 1; a share between them counts as both.
 
-    `bounded`: take the Polya-Gamma bound for the expectation.
+    `bound`: take the Polya-Gamma bound for the expectation.
     """
 
-    bounded: bool = True
-    has_noise: bool = False
-    quadratic: bool = False
+    name: ClassVar[str] = "binomial"
+    target: ClassVar[Target] = "classes"
+    target_label: ClassVar[str] = "two classes"
+    link: ClassVar[str] = "logit"
+    metric: ClassVar[str] = "log_loss"
+    metric_label: ClassVar[str] = "log loss"
+    more_classes: ClassVar[str | None] = "multinomial"
+    bound: bool = True
+
+    @property
+    def has_noise(self) -> bool:
+        """None."""
+        return False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the bound is taken."""
+        return self.bound
+
+    def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
+        """A posterior wants the expectation; a mode the bound, which never needs checking."""
+        del noise_asked
+        return dataclasses.replace(self, bound=not posterior)
 
     def check_target(self, y: FloatArray) -> None:
         """Shares only."""
-        bad = ~((y >= 0) & (y <= 1))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise DataError(f"y is {y[row]} at row {row}; a share must lie between 0 and 1.")
+        refuse(y, ~((y >= 0) & (y <= 1)), "a share must lie between 0 and 1.")
 
     def log_likelihood(
         self,
@@ -186,29 +207,28 @@ class Binomial:
         mean: FloatArray,
         variance: FloatArray,
         weights: FloatArray,
-        noise: float,
+        noise: FloatArray,
     ) -> float:
         """The expectation or its bound; both exact where eta is certain."""
-        del noise
-        if self.bounded:
+        if self.bound:
             return float(_value(y, mean, variance, weights))
-        return self.evaluate(y, mean, variance, weights, 1.0)[0]
+        return self.evaluate(y, mean, variance, weights, noise)[0]
 
     def score(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
     ) -> FloatArray:
         """y - 1/2 - w mean, or E[y - p]; y - p where eta is certain."""
-        if self.bounded:
+        if self.bound:
             return np.asarray(_score(y, mean, variance, weights))
-        return self.evaluate(y, mean, variance, weights, 1.0)[1]
+        return self.evaluate(y, mean, variance, weights, CERTAIN)[1]
 
     def curvature(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
     ) -> FloatArray:
         """w = tanh(psi / 2) / (2 psi), or E[p (1 - p)]."""
-        if self.bounded:
+        if self.bound:
             return np.asarray(_curvature(mean, variance, weights))
-        return self.evaluate(y, mean, variance, weights, 1.0)[2]
+        return self.evaluate(y, mean, variance, weights, CERTAIN)[2]
 
     def evaluate(
         self,
@@ -216,25 +236,22 @@ class Binomial:
         mean: FloatArray,
         variance: FloatArray,
         weights: FloatArray,
-        noise: float,
+        noise: FloatArray,
     ) -> tuple[float, FloatArray, FloatArray]:
         """All at once where a quadrature is taken."""
-        if self.bounded:
-            return separately(self, y, mean, variance, weights, noise)
+        if self.bound:
+            return super().evaluate(y, mean, variance, weights, noise)
         value, score, curvature = _expect(y, mean, variance, weights, (FIT_NODES, FIT_WEIGHTS))
         return float(value), score, curvature
 
-    def squares(
+    def expected_deviance(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> float:
-        """Twice the expected negative log-likelihood: the deviance."""
-        return -2.0 * self.log_likelihood(y, mean, variance, weights, 1.0)
-
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        """E[p]."""
+    ) -> FloatArray:
+        """Twice the expected negative log-likelihood."""
         deviation = np.sqrt(variance)
         parts = zip(NODES, NODE_WEIGHTS, strict=True)
-        return np.asarray(sum(weight * expit(eta + node * deviation) for node, weight in parts))
+        losses = sum(weight * self.loss(y, mean + node * deviation) for node, weight in parts)
+        return np.asarray(2.0 * weights * losses)
 
     def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
         """The logit of the share, half a row added to both sides."""
@@ -256,3 +273,37 @@ class Binomial:
         eta = self.center(y, weights, offset) + np.sqrt(REFERENCE) * NODES
         slope = float(np.sum(NODE_WEIGHTS * expit(eta) * expit(-eta)))
         return REFERENCE * float(weights.sum()) * slope
+
+    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+        """E[p]."""
+        if not variance.any():
+            return np.asarray(expit(eta))
+        deviation = np.sqrt(variance)
+        parts = zip(NODES, NODE_WEIGHTS, strict=True)
+        return np.asarray(sum(weight * expit(eta + node * deviation) for node, weight in parts))
+
+    def probabilities(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        """(n_rows, 2) E[1 - p] and E[p], each without cancellation."""
+        return np.column_stack([self.mean(sign * mean, variance) for sign in (-1, 1)])
+
+    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+        """log(1 + exp(eta)) - y eta."""
+        return np.asarray(np.logaddexp(0.0, eta) - y * eta)
+
+    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+        """Minus the log of the probability given to what happened."""
+        p = np.clip(mean, SMALLEST, 1.0 - SMALLEST)
+        return np.asarray(-(y * np.log(p) + (1.0 - y) * np.log1p(-p)))
+
+    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+        """0 or 1."""
+        del noise
+        return np.asarray(rng.random(eta.size) < expit(eta), dtype=np.float64)
+
+    def interval(
+        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+    ) -> FloatArray:
+        """Of the probability of the second class."""
+        del noise
+        reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(variance)
+        return np.column_stack([expit(mean - reach), expit(mean + reach)])

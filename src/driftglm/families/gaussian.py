@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
+from scipy.stats import norm
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
-from driftglm.families.base import separately
+from driftglm.families.base import Family
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """Real-valued targets with constant noise variance s2."""
+class Gaussian(Family):
+    """Real-valued targets with noise variance s2."""
 
-    has_noise: bool = True
-    quadratic: bool = True
-    bounded: bool = True
+    name: ClassVar[str] = "gaussian"
+    noise_label: ClassVar[str | None] = "noise variance"
+    metric: ClassVar[str] = "mse"
+    metric_label: ClassVar[str] = "mean squared error"
+    quadratic: ClassVar[bool] = True
+
+    @property
+    def has_noise(self) -> bool:
+        """A variance."""
+        return True
+
+    @property
+    def bounded(self) -> bool:
+        """The model is exact."""
+        return True
 
     def check_target(self, y: FloatArray) -> None:
         """Any finite number will do."""
@@ -31,13 +45,12 @@ class Gaussian:
         mean: FloatArray,
         variance: FloatArray,
         weights: FloatArray,
-        noise: float,
+        noise: FloatArray,
     ) -> float:
         """A row of weight w counts as w rows."""
-        squares = self.squares(y, mean, variance, weights)
-        return (
-            -0.5 * float(weights.sum()) * float(np.log(2 * np.pi * noise)) - 0.5 * squares / noise
-        )
+        # np.sum, not a BLAS dot: that splits long sums over however many threads there are.
+        squares = self.expected_deviance(y, mean, variance, weights)
+        return -0.5 * float(np.sum(weights * np.log(2 * np.pi * noise)) + np.sum(squares / noise))
 
     def score(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
@@ -53,28 +66,11 @@ class Gaussian:
         del y, mean, variance
         return weights
 
-    def evaluate(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: float,
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """One after the other."""
-        return separately(self, y, mean, variance, weights, noise)
-
-    def squares(
+    def expected_deviance(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> float:
-        """Expected residual sum of squares."""
-        # np.sum, not a BLAS dot: that splits long sums over however many threads there are.
-        return float(np.sum(weights * ((y - mean) ** 2 + variance)))
-
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        """Identity."""
-        del variance
-        return eta
+    ) -> FloatArray:
+        """Expected squared residuals."""
+        return weights * ((y - mean) ** 2 + variance)
 
     def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
         """The mean."""
@@ -91,3 +87,27 @@ class Gaussian:
         """The number of rows."""
         del y, offset
         return float(weights.sum())
+
+    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+        """Identity."""
+        del variance
+        return eta
+
+    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+        """Half the squared error."""
+        return np.asarray(0.5 * (y - eta) ** 2)
+
+    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+        """Squared error."""
+        return np.asarray((y - mean) ** 2)
+
+    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+        """Normal about eta."""
+        return np.asarray(eta + np.sqrt(noise) * rng.normal(size=eta.size))
+
+    def interval(
+        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+    ) -> FloatArray:
+        """Uncertain coefficients plus noise."""
+        reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(variance + noise)
+        return np.column_stack([mean - reach, mean + reach])

@@ -16,15 +16,23 @@ can share what they learn.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar, Self
 
 import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import norm, qmc
 
 from driftglm._typing import FloatArray
-from driftglm.families.binomial import REFERENCE
+from driftglm.families.base import Target, refuse
+from driftglm.families.binomial import REFERENCE, SMALLEST
 from driftglm.families.poisson import MOST, Poisson
 
 LEAST = 1e-12
+N_DRAWS = 256
+CHUNK = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +42,27 @@ class SoftmaxClass(Poisson):
     `tilt` holds a, one number a row or one for all; whoever couples the classes changes it.
     """
 
+    name: ClassVar[str] = "multinomial"
+    target: ClassVar[Target] = "classes"
+    target_label: ClassVar[str] = "three or more classes"
+    link: ClassVar[str] = "softmax"
+    takes_exposure: ClassVar[bool] = False
+    positive: ClassVar[bool] = False
+    noise_label: ClassVar[str | None] = None
+    metric: ClassVar[str] = "log_loss"
+    metric_label: ClassVar[str] = "log loss"
+    coupled: ClassVar[bool] = True
     n_classes: int = 2
     tilt: FloatArray = field(default_factory=lambda: np.zeros(1))
+
+    def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
+        """The same for both; only a posterior is tilted, by whoever couples the classes."""
+        del posterior, noise_asked
+        return self
+
+    def check_target(self, y: FloatArray) -> None:
+        """Whether a row is of this class, or how much of it."""
+        refuse(y, ~((y >= 0) & (y <= 1)), "a share must lie between 0 and 1.")
 
     def _rate(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
         return np.asarray(np.exp(np.minimum(mean + (0.5 - self.tilt) * variance, MOST)))
@@ -46,7 +73,7 @@ class SoftmaxClass(Poisson):
         mean: FloatArray,
         variance: FloatArray,
         weights: FloatArray,
-        noise: float,
+        noise: FloatArray,
     ) -> float:
         """The class's part of the tilted bound."""
         del noise
@@ -77,6 +104,66 @@ class SoftmaxClass(Poisson):
         del y, offset
         share = 1.0 / self.n_classes
         return REFERENCE * float(weights.sum()) * share * (1.0 - share)
+
+    # ------------------------------------------------- of all classes together
+
+    def for_classes(self, n_classes: int) -> Self:
+        """With so many classes."""
+        return dataclasses.replace(self, n_classes=n_classes)
+
+    def tilted(self, tilt: FloatArray) -> Self:
+        """With another tilt."""
+        return dataclasses.replace(self, tilt=tilt)
+
+    def responses(self, y: FloatArray) -> list[FloatArray]:
+        """For every class whether a row belongs to it."""
+        return [(y == k).astype(np.float64) for k in range(self.n_classes)]
+
+    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+        """Minus the log-probability of every row's class, eta (n_rows, K)."""
+        chosen = eta[np.arange(y.size), y.astype(np.int64)]
+        return np.asarray(logsumexp(eta, axis=1) - chosen)
+
+    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+        """Minus the log of the probability given to what happened, mean (n_rows, K)."""
+        chosen = mean[np.arange(y.size), y.astype(np.int64)]
+        return np.asarray(-np.log(np.clip(chosen, SMALLEST, 1.0)))
+
+    def probabilities(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+        """(n_rows, K) E[softmax(eta)]."""
+        out = np.empty_like(mean)
+        for rows, draws in _draws(mean, variance):
+            out[rows] = draws.mean(axis=0)
+        return np.asarray(out / out.sum(axis=1, keepdims=True))
+
+    def interval(
+        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+    ) -> FloatArray:
+        """(n_rows, K, 2) of every class's probability."""
+        del noise
+        out = np.empty((*mean.shape, 2))
+        tails = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
+        for rows, draws in _draws(mean, variance):
+            out[rows] = np.moveaxis(np.quantile(draws, tails, axis=0), 0, -1)
+        return out
+
+    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+        """Classes 0, 1, ... at a known eta (n_rows, K)."""
+        del noise
+        # The largest of eta plus Gumbel noise has the softmax's distribution.
+        return np.asarray(np.argmax(eta + rng.gumbel(size=eta.shape), axis=1), dtype=np.float64)
+
+
+def _draws(mean: FloatArray, variance: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+    """Chunks of rows with draws of their probabilities, the same draws for every row."""
+    n_classes = mean.shape[1]
+    n_draws = N_DRAWS if variance.any() else 1
+    points = qmc.Sobol(n_classes, scramble=True, rng=0).random(n_draws)
+    normal = norm.ppf(points)
+    size = max(1, CHUNK // (n_draws * n_classes))
+    for start in range(0, mean.shape[0], size):
+        rows = slice(start, start + size)
+        yield rows, softmax_draws(mean[rows], variance[rows], normal)
 
 
 def softmax_draws(mean: FloatArray, variance: FloatArray, draws: FloatArray) -> FloatArray:

@@ -17,45 +17,61 @@ which is the Poisson law at phi = 1, up to its normaliser (close to 1 and left o
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import gammaln, xlogy
+from scipy.stats import gamma, nbinom, poisson
 
 from driftglm._typing import FloatArray
-from driftglm.exceptions import DataError
-from driftglm.families.base import separately
+from driftglm.families.base import CERTAIN, Family, refuse
 
 LARGEST = 1e15
 MOST = 700.0
 """exp of more overflows; a fit that gets there is refused by its own check."""
+LEAST_EXCESS, MOST_EXCESS = 1e-9, 1e12
+LARGE = 1e6
+"""Above, quantiles of counts are those of a gamma law."""
 
 
 def _rate(mean: FloatArray, variance: FloatArray) -> FloatArray:
-    return np.exp(np.minimum(mean + 0.5 * variance, MOST))
+    return np.exp(np.clip(mean + 0.5 * variance, -MOST, MOST))
 
 
 @dataclass(frozen=True)
-class Poisson:
+class Poisson(Family):
     """Counts, or rates with weights; `dispersed` counts scatter more than a Poisson law."""
 
+    name: ClassVar[str] = "poisson"
+    target_label: ClassVar[str] = "counts"
+    link: ClassVar[str] = "log"
+    takes_exposure: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
+    noise_label: ClassVar[str | None] = "dispersion"
+    metric: ClassVar[str] = "poisson"
+    metric_label: ClassVar[str] = "mean Poisson deviance"
     dispersed: bool = False
-    quadratic: bool = False
-    bounded: bool = False
 
     @property
     def has_noise(self) -> bool:
         """Whether there is a dispersion."""
         return self.dispersed
 
+    @property
+    def bounded(self) -> bool:
+        """The model is local."""
+        return False
+
+    def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
+        """A posterior knows that counts scatter; a mode only if it is told."""
+        return dataclasses.replace(self, dispersed=posterior or noise_asked)
+
     def check_target(self, y: FloatArray) -> None:
         """Not negative, finite."""
         bad = ~((y >= 0) & (y <= LARGEST))
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise DataError(
-                f"y is {y[row]} at row {row}; counts must lie between 0 and {LARGEST:g}."
-            )
+        refuse(y, bad, f"counts must lie between 0 and {LARGEST:g}.")
 
     def log_likelihood(
         self,
@@ -63,15 +79,15 @@ class Poisson:
         mean: FloatArray,
         variance: FloatArray,
         weights: FloatArray,
-        noise: float,
+        noise: FloatArray,
     ) -> float:
         """Fractions count like whole numbers, y! by the gamma function."""
         if not self.dispersed:
             rows = y * mean - _rate(mean, variance) - gammaln(y + 1.0)
             return float(np.sum(weights * rows))
         best = float(np.sum(weights * (xlogy(y, y) - y - gammaln(y + 1.0))))
-        fall = 0.5 * self.squares(y, mean, variance, weights) / noise
-        return best - 0.5 * float(weights.sum()) * float(np.log(noise)) - fall
+        fall = 0.5 * float(np.sum(self.expected_deviance(y, mean, variance, weights) / noise))
+        return best - 0.5 * float(np.sum(weights * np.log(noise))) - fall
 
     def score(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
@@ -86,27 +102,11 @@ class Poisson:
         del y
         return weights * _rate(mean, variance)
 
-    def evaluate(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: float,
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """One after the other."""
-        return separately(self, y, mean, variance, weights, noise)
-
-    def squares(
+    def expected_deviance(
         self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> float:
+    ) -> FloatArray:
         """Expected deviance."""
-        rows = xlogy(y, y) - y - y * mean + _rate(mean, variance)
-        return 2.0 * float(np.sum(weights * rows))
-
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
-        """E[exp(eta)]."""
-        return _rate(eta, variance)
+        return 2.0 * weights * (xlogy(y, y) - y - y * mean + _rate(mean, variance))
 
     def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
         """Log of counts over exposure, half a count added."""
@@ -129,5 +129,54 @@ class Poisson:
         if not self.dispersed:
             return told
         null = offset + self.center(y, weights, offset)
-        dispersion = self.squares(y, null, np.zeros(1), weights) / float(weights.sum())
-        return told / max(dispersion, 1.0)
+        return told / max(self._mean_deviance(y, weights, null), 1.0)
+
+    def noise_scale(
+        self, y: FloatArray, weights: FloatArray, offset: FloatArray
+    ) -> tuple[float, float | None]:
+        """The dispersion were there nothing to explain; never less than a Poisson law's."""
+        null = offset + self.center(y, weights, offset)
+        return max(self._mean_deviance(y, weights, null), 1.0), 1.0
+
+    def _mean_deviance(self, y: FloatArray, weights: FloatArray, eta: FloatArray) -> float:
+        deviance = self.expected_deviance(y, eta, CERTAIN, weights)
+        return float(np.sum(deviance)) / float(weights.sum())
+
+    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+        """E[exp(eta)]."""
+        return _rate(eta, variance)
+
+    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+        """exp(eta) - y eta."""
+        return np.asarray(_rate(eta, CERTAIN) - y * eta)
+
+    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+        """2 (y log(y / mu) - y + mu); infinite where a mean is not positive."""
+        positive = mean > 0
+        safe = np.where(positive, mean, 1.0)
+        deviance = 2 * (xlogy(y, y / safe) - y + safe)
+        return np.where(positive, np.maximum(deviance, 0.0), np.inf)
+
+    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+        """Poisson counts."""
+        del noise
+        return np.asarray(rng.poisson(np.exp(eta)), dtype=np.float64)
+
+    def interval(
+        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+    ) -> FloatArray:
+        """Uncertain coefficients and scatter: a negative binomial law of both together."""
+        expected = self.mean(mean, variance)
+        with np.errstate(over="ignore"):
+            excess = noise - 1.0 + expected * np.expm1(variance)
+        excess = np.clip(excess, LEAST_EXCESS, MOST_EXCESS)
+        tails = np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]])
+        out = np.asarray(poisson.ppf(tails, np.minimum(expected, LARGE)))
+        some = (excess > LEAST_EXCESS) & (expected <= LARGE)
+        shape, odds = expected[some] / excess[some], 1.0 / (1.0 + excess[some])
+        out[:, some] = nbinom.ppf(tails, shape, odds)
+        # Counting up to a large quantile takes for ever; a gamma law is the same by then.
+        large = expected > LARGE
+        scale = np.maximum(excess[large], 1.0)
+        out[:, large] = gamma.ppf(tails, np.maximum(expected[large] / scale, LEAST_EXCESS)) * scale
+        return np.asarray(out.T)

@@ -14,7 +14,8 @@ import sklearn
 
 from driftglm.files import DamagedFileError
 from driftglm.persistence.encoding import INDEX_TYPES, SPARSE, TYPES
-from driftglm.persistence.known import ESTIMATORS, MOST_STEPS, RECORDS, SHAPES, agrees
+from driftglm.persistence.shapes import MOST_STEPS, SHAPES, agrees
+from driftglm.registry import estimators, records, resolve
 
 UNUSABLE = (
     ArithmeticError,
@@ -56,7 +57,7 @@ class Decoder:
 
     def _record(self, content: Any) -> Any:
         name, fields = content
-        kind = _known(RECORDS, name)
+        kind = _listed(records(), name)
         values = {key: self.value(field) for key, field in fields.items()}
         if name == "TimeAxis" and not 1 <= values["n_timesteps"] <= MOST_STEPS:
             raise DamagedFileError(f"its time axis has {values['n_timesteps']} steps")
@@ -68,7 +69,7 @@ class Decoder:
 
     def _estimator(self, content: Any) -> Any:
         name, params, state, requests = content
-        kind = _known(ESTIMATORS, name)
+        kind = _listed(estimators(), name)
         model = kind(**{key: self.value(value) for key, value in params.items()})
         for key, value in state.items():
             # Data must not take the place of a method.
@@ -191,12 +192,14 @@ class Decoder:
         )
 
 
-def _known(kinds: dict[str, type[Any]], name: Any) -> type[Any]:
-    if name not in kinds:
+def _listed(homes: dict[str, str], name: Any) -> type[Any]:
+    """The class of a name, if a file may hold it."""
+    if name not in homes:
         raise DamagedFileError(
             f"it holds a {name!r}, which this version of driftglm does not know; upgrade driftglm"
         )
-    return kinds[name]
+    found: type[Any] = resolve(homes[name])
+    return found
 
 
 def _check_shapes(name: str, record: Any) -> None:

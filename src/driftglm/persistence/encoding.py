@@ -17,7 +17,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from driftglm.exceptions import DataError
-from driftglm.persistence.known import ESTIMATORS, RECORDS
+from driftglm.registry import estimators, is_listed, records
 
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 TYPES = {"float": float, "int": int, "bool": bool}
@@ -71,9 +71,9 @@ class Encoder:
             return self._index
         if kind.__name__ in SPARSE and sp.issparse(value):
             return self._sparse
-        if RECORDS.get(kind.__name__) is kind:
+        if is_listed(records(), kind):
             return self._record
-        return self._estimator if ESTIMATORS.get(kind.__name__) is kind else self._type
+        return self._estimator if is_listed(estimators(), kind) else self._type
 
     # ------------------------------------------------------------------ objects
 

@@ -13,7 +13,7 @@ from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError
 from driftglm.persistence.decoding import UNUSABLE, Decoder
 from driftglm.persistence.encoding import Encoder
-from driftglm.persistence.known import ESTIMATORS, RECORDS, STORABLE
+from driftglm.registry import WHOLE, estimators, is_listed, records
 
 KIND = "driftglm object"
 FIRST_COMPARISON = "driftglm comparison"
@@ -21,11 +21,11 @@ FIRST_COMPARISON = "driftglm comparison"
 
 def save(model: Any, path: Any) -> None:
     """Write an estimator, baseline, vocabulary or comparison to a file, in one step."""
-    name = type(model).__name__
-    if name not in STORABLE or (ESTIMATORS | RECORDS)[name] is not type(model):
+    name, storable = type(model).__name__, _storable()
+    if name not in storable or not is_listed(estimators() | records(), type(model)):
         shown = f"{type(model).__module__}.{type(model).__qualname__}"
         raise DataError(
-            f"{shown} is no class that driftglm.load knows ({', '.join(sorted(STORABLE))} are); "
+            f"{shown} is no class that driftglm.load knows ({', '.join(sorted(storable))} are); "
             "use pickle or joblib for a class of your own."
         )
     encoder = Encoder()
@@ -70,12 +70,17 @@ def load(path: Any, *, max_bytes: int | None = None) -> Any:
         ) from error
 
 
+def _storable() -> set[str]:
+    """What a file may be a file of; the others are parts."""
+    return {*estimators(), *WHOLE}
+
+
 def _object(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     if facts.get("kind") == FIRST_COMPARISON:
         return Comparison.from_first_format(facts, arrays)
     if facts.get("kind") != KIND:
         raise DamagedFileError(f"its kind is {facts.get('kind')!r}, not {KIND!r}")
     found = Decoder(arrays).value(facts["content"])
-    if type(found).__name__ not in STORABLE:
+    if type(found).__name__ not in _storable():
         raise DamagedFileError(f"it holds a {type(found).__name__}, which is no model")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
@@ -14,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.exceptions import DataError
-from driftglm.priors.base import PathStats, Penalty, check_paths, group_stats
+from driftglm.priors.base import PathPrior, PathStats, Penalty, check_paths, group_stats
 
 LARGEST_RATE = 1e6
 RATE_LIMIT = 100.0
@@ -22,7 +21,7 @@ RATE_LIMIT = 100.0
 
 
 @dataclass(frozen=True)
-class AdaptivePrior:
+class AdaptivePrior(PathPrior):
     """lambda ~ 1/lambda, alpha ~ exponential(rate) on (-C, 0], beta ~ Normal(0, (A/lambda)^-1)."""
 
     rate: float | Literal["estimate"] = 1.0
@@ -47,9 +46,19 @@ class AdaptivePrior:
         """The rate as a number; 1.0 as long as it has not been estimated."""
         return 1.0 if isinstance(self.rate, str) else float(self.rate)
 
-    @abstractmethod
-    def evaluate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Penalty:
-        """Log density and quadratic bound at nonzero paths (S > 0)."""
+    @property
+    def estimates_rate(self) -> bool:
+        """Whether empirical Bayes sets the rate."""
+        return self.rate == "estimate"
+
+    @property
+    def rate_used(self) -> float | None:
+        """tau."""
+        return self.tau
+
+    def with_rate(self, rate: float) -> Self:
+        """The same with another rate."""
+        return dataclasses.replace(self, rate=rate)
 
     def with_estimated_rate(self, *samples: tuple[PathStats, int, int]) -> Self:
         """The same prior with the rate that makes the given paths most likely.

@@ -14,8 +14,9 @@ omega_end added at the two corners. Solvers need nothing else.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -81,18 +82,45 @@ class Penalty:
     mean_rho: FloatArray
 
 
-@runtime_checkable
-class PathPrior(Protocol):
-    """The law of one coefficient path. Adding a prior means implementing this."""
+class Prior:
+    """The law of a coefficient path: what a prior can do, asked instead of its class.
+
+    A fit gives a posterior (`posterior`; see `driftglm.priors.learned`) or the mode under a
+    `PathPrior`.
+    """
+
+    posterior: ClassVar[bool] = False
+    """Whether fits are posteriors, with intervals, instead of modes."""
+
+    n_directions: int = 0
+    """Directions of a background of all columns together, at most."""
 
     @property
+    def estimates_rate(self) -> bool:
+        """Whether a rate is to be estimated in rounds of fits."""
+        return False
+
+    @property
+    def rate_used(self) -> float | None:
+        """The rate in use, for priors that have one."""
+        return None
+
+    def for_text(self) -> Prior:
+        """What stands for this prior's name in a model of text."""
+        return self
+
+
+class PathPrior(Prior, ABC):
+    """A density of one path, of which the mode is found. Adding a prior means one subclass."""
+
+    @property
+    @abstractmethod
     def sparse(self) -> bool:
         """True if the density is infinite at zero: paths may become exactly zero."""
-        ...
 
+    @abstractmethod
     def evaluate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Penalty:
         """Log density and quadratic bound of paths of one length, `n_tied` paths a group."""
-        ...
 
     def search_nodes(self, n_timesteps: int) -> FloatArray | None:
         """A coarse mixture (n_nodes, 4) for the search of a start; None if not sparse.
@@ -100,7 +128,18 @@ class PathPrior(Protocol):
         A row holds the coefficients of S, R and E in Q and a log weight: the density is about
         sum_k exp(weight_k) Q_k^(-T/2).
         """
-        ...
+        del n_timesteps
+        return None
+
+    def with_estimated_rate(self, *samples: tuple[PathStats, int, int]) -> Self:
+        """The same with the rate that suits some paths, where there is a rate."""
+        del samples
+        return self
+
+    def with_rate(self, rate: float) -> Self:
+        """The same with a rate, where there is one."""
+        del rate
+        return self
 
 
 def check_paths(paths: FloatArray) -> FloatArray:

@@ -9,12 +9,12 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
-from driftglm.priors.base import Boundary, PathStats, Penalty, check_boundary
+from driftglm.priors.base import Boundary, PathPrior, PathStats, Penalty, check_boundary
 from driftglm.priors.chain import alpha_of_rho, logdet_unit_tridiagonal
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(PathPrior):
     """A Gaussian chain with given variance and autocorrelation, the same for every feature.
 
     Parameters
@@ -80,7 +80,3 @@ class Fixed:
             mean_alpha=everywhere(alpha_of_rho(rho)),
             mean_rho=everywhere(rho),
         )
-
-    def search_nodes(self, n_timesteps: int) -> None:
-        """No spike at zero, hence nothing to search for."""
-        del n_timesteps

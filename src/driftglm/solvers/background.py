@@ -31,8 +31,8 @@ def update_background(
         return
     z, old = problem.background.scores, state.background
     precision = problem.precision(state)
-    h = precision * problem.background_gram(curvature)
-    b = precision * z.dot(score) + np.einsum("rq,q->r", h, old.mean)
+    h = problem.background_gram(curvature, precision)
+    b = z.dot(problem.by_row(precision) * score) + np.einsum("rq,q->r", h, old.mean)
     if damping < 1.0:
         # Between the old h and b and the new ones the objective rises; without old ones, more
         # curvature keeps the background close to where it is (see `levels`).

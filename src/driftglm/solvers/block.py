@@ -22,6 +22,7 @@ from driftglm.solvers.coupling import Alone, Coupling
 from driftglm.solvers.journal import Journal, NoJournal
 from driftglm.solvers.kernels import search_inplace, sweep_inplace
 from driftglm.solvers.rowstate import LEAST_DAMPING, RowWork
+from driftglm.solvers.stopping import stands_still
 
 N_SEARCH_PASSES = 10
 N_STALLED, SLACK = 100, 0.99
@@ -109,10 +110,11 @@ class _Pass(RowWork):
     def _kept_promise(self, old: State, score: FloatArray, curvature: FloatArray) -> bool:
         problem, state = self.problem, self.state
         change = state.eta - old.eta
-        bend = 0.5 * float(np.sum(curvature * change**2))
-        promise = problem.precision(old) * (float(np.sum(score * change)) - 2.0 * bend)
+        precision = problem.by_row(problem.precision(old))
+        promise = float(np.sum(precision * (score * change - curvature * change**2)))
+        certain, noise = np.zeros(1), problem.by_row(old.noise)
         values = [
-            problem.family.log_likelihood(problem.y, eta, np.zeros(1), problem.weights, old.noise)
+            problem.family.log_likelihood(problem.y, eta, certain, problem.weights, noise)
             for eta in (old.eta, state.eta)
         ]
         return bool(values[1] - values[0] >= promise)
@@ -170,17 +172,15 @@ def _recentre(works: list[_Pass]) -> None:
             work.restart(work.state)
 
 
-def _stands_still(history: list[float], pulls: list[float]) -> bool:
+def _stalled(history: list[float], pulls: list[float]) -> bool:
     """Neither the objective nor the largest pull has moved for N_STALLED passes.
 
     Close to a maximum the objective stops moving in its last digit long before the gradient
     does, and the gradient of a stiff problem falls slowly.
     """
-    if len(history) < 2 * N_STALLED:
+    if len(history) < 2 * N_STALLED or not stands_still(history, N_STALLED):
         return False
-    rise = history[-1] - history[-N_STALLED]
-    no_rise = rise <= 1e-15 * N_STALLED * abs(history[-1])
-    return no_rise and min(pulls[-N_STALLED:]) > SLACK * min(pulls[:-N_STALLED])
+    return min(pulls[-N_STALLED:]) > SLACK * min(pulls[:-N_STALLED])
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class BlockSolver:
                 reason = StopReason.CONVERGED
                 break
             pulls.append(optimality)
-            if _stands_still(history, pulls) or np.isinf(optimality):
+            if _stalled(history, pulls) or np.isinf(optimality):
                 reason = StopReason.STALLED
                 break
             found = [{**work.snapshot(), "order": work.order} for work in works]

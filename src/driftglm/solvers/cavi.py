@@ -82,7 +82,7 @@ def _visit_inplace(
     columns: tuple[Columns, Columns],
     rows: RowState,
     squares: FloatArray,
-    precision: float,
+    precision: FloatArray,
     damping: float,
     law: tuple[Tables, FloatArray, IntArray, FloatArray],
     posterior: tuple[
@@ -99,8 +99,8 @@ def _visit_inplace(
     new_phi = np.empty(n_components)
     for i in order:
         gradient_inplace(columns[0], i, rows, g)
-        per_unit = precision / unit[i]
         for t in range(n_steps):
+            per_unit = precision[t] / unit[i]
             h[t] = per_unit / unit[i] * squares[i, t]
             b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit[i]
         if damping < 1.0:

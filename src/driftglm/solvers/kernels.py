@@ -93,7 +93,7 @@ def sweep_inplace(
     columns: tuple[Columns, Columns],
     state: RowState,
     squares: FloatArray,
-    precision: float,
+    precision: FloatArray,
     laws: FloatArray,
     paths: tuple[FloatArray, BoolArray, FloatArray],
     damping: float,
@@ -101,9 +101,9 @@ def sweep_inplace(
     """One pass of majorise-minimise over the paths named in `order`.
 
     `columns` are those of a `Visit`; `state` is changed in place; `squares` the sums of
-    curvature * x^2; `laws` (n_features, 3) the quadratic bound of the prior; `paths` is (beta,
-    static, zero_below), the first changed. A `damping` below 1 takes the curvature for larger than
-    it is. Returns the largest scaled gradient met on the way.
+    curvature * x^2; `precision` (T,) that of every step; `laws` (n_features, 3) the quadratic bound
+    of the prior; `paths` is (beta, static, zero_below), the first changed. A `damping` below 1
+    takes the curvature for larger than it is. Returns the largest scaled gradient met on the way.
     """
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
@@ -114,8 +114,8 @@ def sweep_inplace(
         gradient_inplace(columns[0], i, state, g)
         n = n_steps
         for t in range(n_steps):
-            g[t] *= precision
-            h[t] = precision * squares[i, t]
+            g[t] *= precision[t]
+            h[t] = precision[t] * squares[i, t]
         if static[i]:
             _pool_inplace(g, h)
             n = 1
@@ -203,7 +203,7 @@ def search_inplace(
     columns: tuple[Columns, Columns],
     state: RowState,
     squares: FloatArray,
-    precision: float,
+    precision: FloatArray,
     nodes: tuple[FloatArray, FloatArray],
     paths: tuple[FloatArray, BoolArray, FloatArray],
     damping: float,
@@ -223,8 +223,8 @@ def search_inplace(
         gradient_inplace(columns[0], i, state, g)
         n = n_steps
         for t in range(n_steps):
-            g[t] *= precision
-            h[t] = precision * squares[i, t] / damping
+            g[t] *= precision[t]
+            h[t] = precision[t] * squares[i, t] / damping
         if static[i]:
             _pool_inplace(g, h)
             n = 1

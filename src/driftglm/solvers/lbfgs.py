@@ -149,11 +149,16 @@ class _Variables:
         precision = objective.precision(state)
         penalty = objective.penalty(state.beta)
         value = objective.family.log_likelihood(
-            objective.y, state.eta, state.eta_variance, objective.weights, state.noise
+            objective.y,
+            state.eta,
+            state.eta_variance,
+            objective.weights,
+            objective.by_row(state.noise),
         )
         value += penalty.log_density.sum() - 0.5 * self.shocks_squared.sum()
-        value += objective.noise.log_prior(state.noise) - 0.5 * precision * self.spread
-        score = precision * objective.score(state)
+        value += objective.noise.log_prior(state.noise)
+        value -= 0.5 * float(np.sum(precision * self.spread))
+        score = objective.by_row(precision) * objective.score(state)
         slope = design.gradient(score) - _pull(
             state.beta, (penalty.omega, penalty.omega_alpha, penalty.omega_end), objective.static
         )

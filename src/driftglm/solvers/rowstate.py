@@ -101,7 +101,11 @@ class RowWork:
         """Value, score and curvature have much in common: one pass over the rows for all three."""
         problem, state = self.problem, self.state
         state.log_likelihood, *rows = problem.family.evaluate(
-            problem.y, state.eta, state.eta_variance, problem.weights, state.noise
+            problem.y,
+            state.eta,
+            state.eta_variance,
+            problem.weights,
+            problem.by_row(state.noise),
         )
         self._rows = rows[0], rows[1]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -180,6 +181,8 @@ class Fit:
     `beta` (n_paths, T) holds the paths, `importance` (p,) the root mean square of x * beta.
     """
 
+    posterior: ClassVar[bool] = False
+    """Whether there is uncertainty to speak of."""
     columns: Columns
     levels: LevelFit
     importance: FloatArray
@@ -224,7 +227,7 @@ class Fit:
         forecast, and holding adds the distance between the two.
         """
         last, ahead = self.at(self.n_timesteps - 1), self.ahead(n_steps)
-        if not isinstance(self, PosteriorFit):
+        if not self.posterior:
             return last
         levels = (step.intercept + float(step.coef @ last.center) for step in (last, ahead))
         gap = next(levels) - next(levels)
@@ -263,6 +266,12 @@ class Fit:
     @abstractmethod
     def static_probability(self) -> FloatArray:
         """(p,) probability of being constant over time, given that a path is not zero."""
+
+    def std_path(self) -> FloatArray:
+        """(T, p) posterior standard deviations; zero for a mode."""
+        paths = self._path_variance() + self.background.variance[:, None]
+        levels = self.levels.variance if self.posterior else np.zeros_like(self.levels.variance)
+        return np.asarray(np.sqrt(self.columns.arrange(paths, levels)))
 
     @abstractmethod
     def _path_variance(self) -> FloatArray: ...
@@ -375,6 +384,7 @@ class PosteriorFit(Fit):
         (n_paths, T) curvature and linear term of each path's likelihood.
     """
 
+    posterior: ClassVar[bool] = True
     variance: FloatArray
     phi: FloatArray
     log_pi: FloatArray
@@ -427,11 +437,6 @@ class PosteriorFit(Fit):
         constant = self.components.is_static.astype(np.float64)
         levels = 1.0 - self.levels.law[:, 0]
         return self.columns.per_feature(self._given_inclusion(constant), levels)
-
-    def std_path(self) -> FloatArray:
-        """(T, p) posterior standard deviations."""
-        paths = self.variance + self.background.variance[:, None]
-        return np.asarray(np.sqrt(self.columns.arrange(paths, self.levels.variance)))
 
     def continued(self, n_more: int) -> FloatArray:
         """Paths (n_paths, T + n_more): the means, then their forecasts."""

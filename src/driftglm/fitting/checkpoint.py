@@ -41,10 +41,12 @@ class Fingerprint:
     sums: FloatArray
 
     @classmethod
-    def of(cls, estimator: Any, facts: dict[str, Any], sums: Sequence[Any]) -> Fingerprint:
+    def of(
+        cls, owner: str, params: dict[str, Any], facts: dict[str, Any], sums: Sequence[Any]
+    ) -> Fingerprint:
         """Of an estimator's parameters, but for those no figure depends on, and of its data."""
-        params = {k: v for k, v in estimator.get_params().items() if k not in {"verbose", "n_jobs"}}
-        facts = {"estimator": type(estimator).__name__, **facts, **params}
+        params = {k: v for k, v in params.items() if k not in {"verbose", "n_jobs"}}
+        facts = {"estimator": owner, **facts, **params}
         text = "\n".join(f"{name}={value!r}" for name, value in facts.items())
         return cls(text, np.concatenate([np.atleast_1d(each) for each in sums]))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import Design
-from driftglm.estimators.rows import Rows
+from driftglm.fitting.rows import Rows
 
 ViewName = Literal["own", "left"]
 LEVELS_MOVE, COLUMNS_MOVE = 0.01, 10.0

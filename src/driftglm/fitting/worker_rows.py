@@ -1,22 +1,19 @@
-"""Fits whose rows are on Dask workers: read and checked there, the rest as for any other rows."""
+"""Rows whose X is on Dask workers: read and checked there, the rest as for any other rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from driftglm._typing import FloatArray, IntArray
-from driftglm.data.checks import check_weights, log_exposure
-from driftglm.data.features import feature_mask
-from driftglm.data.timesteps import TimeAxis, fit_axis
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import Design
 from driftglm.design.directions import chosen_rows, directions_of
 from driftglm.distributed.client import Client, client_for, engine_errors
@@ -25,14 +22,12 @@ from driftglm.distributed.engine import Engine, announce
 from driftglm.distributed.shards import read_block
 from driftglm.distributed.sources import Blocks, blocks_of, folder_of, is_remote, to_vector
 from driftglm.distributed.worker import Spec, Summary, Wanted
-from driftglm.estimators.checkpoint import resuming_advice
-from driftglm.estimators.rows import COLUMNS_PER_DIRECTION, Rows, check_ranges
-from driftglm.estimators.starts import Init
 from driftglm.exceptions import DataError
-from driftglm.priors import Learned
-
-if TYPE_CHECKING:
-    from driftglm.estimators.base import DriftEstimator
+from driftglm.fitting.checkpoint import resuming_advice
+from driftglm.fitting.column_checks import check_ranges
+from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
+from driftglm.fitting.rows import COLUMNS_PER_DIRECTION, Rows
+from driftglm.fitting.starts import Init
 
 LARGE_MESSAGE = "distributed.admin.large-graph-warning-threshold"
 
@@ -51,6 +46,8 @@ class WorkerRows(Rows):
         (n_features,) sums of all columns.
     sample
         Rows of the ordinary columns from which directions are found, and which rows they are.
+    blocks
+        What the workers read X from, so that a part of the rows can be opened as well.
     """
 
     raw: WorkerDesign = field(kw_only=True)
@@ -58,6 +55,24 @@ class WorkerRows(Rows):
     always_in_columns: FloatArray = field(kw_only=True)
     sample: tuple[Any, IntArray] = field(kw_only=True)
     totals: FloatArray = field(kw_only=True)
+    blocks: OpenBlocks = field(kw_only=True)
+
+    def before(self, step: int) -> WorkerRows:
+        """A source of the rows before a step, cut on the workers: X is gathered nowhere."""
+        opened = self.blocks
+        return open_rows(replace(opened, kept=opened.kept & (opened.vectors.codes < step)))
+
+    def take(self, keep: BoolArray) -> Rows:
+        """Not offered: workers cut their rows by step alone."""
+        del keep
+        raise DataError(
+            "rows on workers can be cut before a step only; choose extrapolate='forecast' or "
+            "'hold', which need no other cut."
+        )
+
+    def close(self) -> None:
+        """Let the workers free what they hold for this source."""
+        self.raw.engine.close()
 
     def column_sums(self) -> FloatArray:
         """(n_features,) sums of the columns."""
@@ -91,20 +106,6 @@ class WorkerRows(Rows):
 
 
 @dataclass(frozen=True)
-class Given:
-    """What a user gave to `fit`, beside X."""
-
-    y: Any
-    time: Any = None
-    sample_weight: Any = None
-    exposure: Any = None
-
-    def here(self) -> Given:
-        """The same with vectors of Dask brought into this process."""
-        return Given(*(to_vector(each) for each in vars(self).values()))
-
-
-@dataclass(frozen=True)
 class Workers:
     """How a user wants a fit to be done."""
 
@@ -120,83 +121,92 @@ IN_THIS_PROCESS = Workers()
 """No workers asked for, no file to go on from."""
 
 
+@dataclass(frozen=True)
+class OpenBlocks:
+    """What it takes to make a source of some rows of X: nothing of X itself."""
+
+    client: Client
+    blocks: Blocks
+    vectors: Vectors
+    reading: Reading
+    kept: BoolArray
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is cut off."""
+        return np.array_equal(self.kept, self.vectors.kept)
+
+
 @contextmanager
 def rows_on_workers(
-    model: DriftEstimator, X: Any, given: Given, workers: Workers
-) -> Iterator[tuple[WorkerRows, TimeAxis]]:
-    """Rows for a fit, and the axis of their steps; workers hold X as long as the context lasts."""
-    _refuse(model)
+    X: Any, given: Given, reading: Reading, workers: Workers
+) -> Iterator[tuple[WorkerRows, Vectors]]:
+    """Rows for a fit, and what was read with them; workers hold X as long as the context lasts."""
     shards = folder_of(X)
     if shards is not None:
         shards.manifest()  # a folder that is not there is found before a cluster is asked for
     advice = resuming_advice(workers.checkpoint)
-    with client_for(workers.n_workers) as client, engine_errors(client, advice):
-        yield from _opened(model, X, given, client)
-
-
-def _opened(
-    model: DriftEstimator, X: Any, given: Given, client: Client
-) -> Iterator[tuple[WorkerRows, TimeAxis]]:
     dask: Any = import_module("dask")
-    blocks, given = _read(X, given, client)
-    y, weights, (axis, codes), exposures = _vectors(model, blocks, given)
-    model.n_features_in_ = blocks.n_columns
-    model.__dict__.pop("feature_names_in_", None)
-    always_in = feature_mask(model.always_in, blocks.n_columns, None, "always_in")
-    static = feature_mask(model.static, blocks.n_columns, None, "static")
-    kept = weights > 0
-    with dask.config.set({LARGE_MESSAGE: "1 TiB"}):
-        engine, wanted, chosen = _engine(model, blocks, (codes, kept, always_in), client)
-        try:
-            if model.verbose:
-                announce(client, engine.count)
-            summaries = engine.open(wanted)
-            _check(summaries, model)
-            order = np.argsort(codes[kept], kind="stable").astype(np.int64)
-            steps = np.searchsorted(codes[kept][order], np.arange(axis.n_timesteps + 1))
-            counts = engine.total([each.counts for each in summaries], axis.n_timesteps)
-            yield (
-                WorkerRows(
-                    X=None,
-                    y=y[kept],
-                    codes=codes[kept],
-                    weights=weights[kept],
-                    family=model._family(),  # noqa: SLF001
-                    exposure=exposures[kept],
-                    n_timesteps=axis.n_timesteps,
-                    always_in=always_in,
-                    static=static,
-                    intercept=model.fit_intercept,
-                    raw=WorkerDesign.of(engine, counts.astype(np.int64), steps.astype(np.int64)),
-                    order=order,
-                    totals=np.sum([each.totals for each in summaries], axis=0),
-                    always_in_columns=np.concatenate([each.columns for each in summaries]),
-                    sample=(_sample(summaries, wanted, chosen), chosen),
-                ),
-                axis,
-            )
-        finally:
-            engine.close()
+    with client_for(workers.n_workers) as client, engine_errors(client, advice):
+        blocks, given = _read(X, given, client)
+        vectors = read_vectors(reading, _checked(given, blocks, reading), blocks.n_rows)
+        with dask.config.set({LARGE_MESSAGE: "1 TiB"}):
+            rows = open_rows(OpenBlocks(client, blocks, vectors, reading, vectors.kept))
+            try:
+                if reading.verbose:
+                    announce(client, rows.raw.engine.count)
+                yield rows, vectors
+            finally:
+                rows.close()
 
 
-def _refuse(model: DriftEstimator) -> None:
-    if model.keep_data:
-        raise DataError(
-            "keep_data=True keeps all rows in the model and these are on workers; leave it False, "
-            "and fit again when there are new rows."
+def open_rows(opened: OpenBlocks) -> WorkerRows:
+    """Have the workers load the rows that are kept."""
+    reading, blocks = opened.reading, opened.blocks
+    always_in = reading.mask("always_in", blocks.n_columns, None)
+    used = opened.vectors.take(opened.kept)
+    n_steps = used.axis.n_timesteps if opened.whole else int(used.codes.max()) + 1
+    engine, wanted, chosen = _engine(opened, always_in)
+    try:
+        summaries = engine.open(wanted)
+        if opened.whole:
+            _check(summaries, reading)
+        order = np.argsort(used.codes, kind="stable").astype(np.int64)
+        steps = np.searchsorted(used.codes[order], np.arange(n_steps + 1))
+        counts = engine.total([each.counts for each in summaries], n_steps)
+        return WorkerRows(
+            X=None,
+            y=used.y,
+            codes=used.codes,
+            weights=used.weights,
+            family=used.family,
+            exposure=used.exposure,
+            n_timesteps=n_steps,
+            always_in=always_in,
+            static=reading.mask("static", blocks.n_columns, None),
+            intercept=reading.intercept,
+            raw=WorkerDesign.of(engine, counts.astype(np.int64), steps.astype(np.int64)),
+            order=order,
+            totals=np.sum([each.totals for each in summaries], axis=0),
+            always_in_columns=np.concatenate([each.columns for each in summaries]),
+            sample=(_sample(summaries, wanted, chosen), chosen),
+            blocks=opened,
         )
-    if model.extrapolate == "validate":
-        raise DataError(
-            "extrapolate='validate' fits again to some of the rows, which workers do not offer; "
-            "choose 'forecast' or 'hold'."
-        )
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _here(given: Given) -> Given:
+    """The same with vectors of Dask brought into this process."""
+    return Given(*(to_vector(each) for each in vars(given).values()))
 
 
 def _read(X: Any, given: Given, client: Client) -> tuple[Blocks, Given]:
     """Parts of X; vectors that are named columns of shards, or of Dask, brought here."""
     shards = folder_of(X)
     if shards is None:
-        return blocks_of(X, client), given.here()
+        return blocks_of(X, client), _here(given)
     dask: Any = import_module("dask")
     manifest = shards.manifest()
     named = {k: v for k, v in vars(given).items() if isinstance(v, str)}
@@ -212,11 +222,11 @@ def _read(X: Any, given: Given, client: Client) -> tuple[Blocks, Given]:
     parts = [read(shards.folder, part, keys, n_block) for part in manifest["parts"]]
     sizes = np.array([part["rows"] for part in manifest["parts"]], dtype=np.int64)
     vectors = {k: shards.vector(manifest, v) for k, v in named.items()}
-    return Blocks(parts, sizes, len(keys) + n_block), Given(**{**vars(given), **vectors}).here()
+    return Blocks(parts, sizes, len(keys) + n_block), _here(Given(**{**vars(given), **vectors}))
 
 
-def _vectors(model: DriftEstimator, blocks: Blocks, given: Given) -> Any:
-    """y, weights, axis and codes, log exposures: checked as for rows in this process."""
+def _checked(given: Given, blocks: Blocks, reading: Reading) -> Given:
+    """With a y that scikit-learn would have accepted beside X."""
     n_rows = blocks.n_rows
     if n_rows < 2 or blocks.n_columns < 1:  # noqa: PLR2004
         raise DataError(
@@ -226,47 +236,45 @@ def _vectors(model: DriftEstimator, blocks: Blocks, given: Given) -> Any:
     y = column_or_1d(given.y, warn=True)
     if y.size != n_rows:
         raise DataError(f"y has {y.size} values but X has {n_rows} rows; pass one value per row.")
-    if y.dtype.kind == "O" and model._numeric_target:  # noqa: SLF001
+    if y.dtype.kind == "O" and reading.family.target == "numbers":
         y = y.astype(np.float64)
-    assert_all_finite(y, estimator_name=type(model).__name__, input_name="y")
-    weights = check_weights(model._class_weights(y, given.sample_weight), n_rows)  # noqa: SLF001
-    axis, codes = fit_axis(given.time, n_rows, model.freq)
-    model._set_target(y)  # noqa: SLF001
-    y = model._read_target(y)  # noqa: SLF001
-    return y, weights, (axis, codes), log_exposure(given.exposure, n_rows)
+    assert_all_finite(y, estimator_name=reading.owner, input_name="y")
+    return replace(given, y=y)
 
 
-def _engine(
-    model: DriftEstimator, blocks: Blocks, columns: tuple[Any, Any, Any], client: Client
-) -> tuple[Engine, list[Wanted], IntArray]:
+def _engine(opened: OpenBlocks, always_in: BoolArray) -> tuple[Engine, list[Wanted], IntArray]:
     """Partitions, what to ask of each when it is read, and the rows directions come from."""
-    codes, kept, always_in = columns
+    codes, kept, blocks = opened.vectors.codes, opened.kept, opened.blocks
     ordinary = np.flatnonzero(~always_in) if always_in.any() else None
     place = np.empty(int(kept.sum()), dtype=np.int64)
     place[np.argsort(codes[kept], kind="stable")] = np.arange(place.size)
-    prior, chosen = model._prior(), np.empty(0, dtype=np.int64)  # noqa: SLF001
+    chosen = np.empty(0, dtype=np.int64)
     enough = (~always_in).sum() >= COLUMNS_PER_DIRECTION
-    if isinstance(prior, Learned) and prior.n_directions and enough:
+    if opened.reading.n_directions and enough:
         chosen = chosen_rows(codes[kept])
     before = np.concatenate([[0], np.cumsum(kept)])  # rows that are kept, up to each row
-    specs, where, seen, wanted = [], [], [], []
-    for first, last in pairwise(blocks.bounds):
+    specs, where, seen, wanted, parts = [], [], [], [], []
+    for part, (first, last) in zip(blocks.parts, pairwise(blocks.bounds), strict=True):
         own = kept[first:last]
+        if not own.any() and not opened.whole:
+            continue  # all of its rows are cut off
+        parts.append(part)
         steps, local = np.unique(codes[first:last][own], return_inverse=True)
         some = None if own.all() else np.flatnonzero(own)
         start, end = before[first], before[last]
-        specs.append(Spec(local.astype(np.int64), steps.size, some, ordinary, type(model).__name__))
+        owner = opened.reading.owner
+        specs.append(Spec(local.astype(np.int64), steps.size, some, ordinary, owner))
         where.append(np.sort(place[start:end]))
         seen.append(steps)
         inside = chosen[(chosen >= start) & (chosen < end)] - start
         wanted.append(Wanted(np.sort(inside), np.flatnonzero(always_in)))
-    return Engine(client, blocks.parts, specs, where, seen), wanted, chosen
+    return Engine(opened.client, parts, specs, where, seen), wanted, chosen
 
 
-def _check(summaries: list[Summary], model: DriftEstimator) -> None:
+def _check(summaries: list[Summary], reading: Reading) -> None:
     low = np.min([each.low for each in summaries if each.low is not None], axis=0)
     high = np.max([each.high for each in summaries if each.high is not None], axis=0)
-    check_ranges(low, high, None, intercept=model.fit_intercept)
+    check_ranges(low, high, None, intercept=reading.intercept)
 
 
 def _sample(summaries: list[Summary], wanted: list[Wanted], chosen: IntArray) -> Any:

@@ -1,77 +1,13 @@
-"""The classes a file may hold. Nothing else can be made from one, whatever it says."""
+"""What must agree inside the records of a file; kernels do not check it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from driftglm import baselines, estimators, priors, text
-from driftglm.data.timesteps import TimeAxis
-from driftglm.estimators import fitted, text_fit
-from driftglm.estimators.rows import Rows
-from driftglm.evaluation import Comparison
-from driftglm.families import Binomial, Gaussian, Poisson, SoftmaxClass
-from driftglm.priors.mixture import Components
-from driftglm.solvers.text_learned import TextPosterior
-from driftglm.solvers.text_mode import TextMode
-from driftglm.tables import TableEncoder, TableModel, TableSpec
-from driftglm.tables.encoder import Column
-
-ESTIMATORS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        estimators.DriftClassifier,
-        estimators.DriftPoissonRegressor,
-        estimators.DriftRegressor,
-        estimators.DriftTextModel,
-        baselines.LassoAll,
-        baselines.LassoOne,
-        baselines.RidgeAll,
-        baselines.RidgeOne,
-        baselines.RidgeTS,
-        text.RankedVocabulary,
-    )
-}
-"""Rebuilt from the constructor's parameters, then given what `fit` found."""
-
-RECORDS: dict[str, type[Any]] = {
-    kind.__name__: kind
-    for kind in (
-        Binomial,
-        Column,
-        Comparison,
-        Components,
-        Gaussian,
-        Poisson,
-        Rows,
-        SoftmaxClass,
-        TableEncoder,
-        TableModel,
-        TableSpec,
-        TextMode,
-        TextPosterior,
-        TimeAxis,
-        fitted.BackgroundFit,
-        fitted.Columns,
-        fitted.LevelFit,
-        fitted.ModeFit,
-        fitted.PosteriorFit,
-        priors.Exact,
-        priors.Fixed,
-        priors.Learned,
-        priors.Variational,
-        text_fit.ModeTextFit,
-        text_fit.PosteriorTextFit,
-    )
-}
-"""Dataclasses, rebuilt from their fields."""
-
-STORABLE = {*ESTIMATORS, "Comparison", "TableModel"}
-"""What a file may be a file of; the others are parts."""
-
 MOST_STEPS = 10**6
 """A time axis makes its labels when it is made, so that a forged length could fill memory."""
 
-# Letters stand for lengths that must agree within a record; kernels do not check them.
+# Letters stand for lengths that must agree within a record.
 _PATHS = {"beta": "it", "importance": None}
 SHAPES: dict[str, dict[str, str | None]] = {
     "BackgroundFit": {"mean": "i", "root": "ir"},

@@ -1,25 +1,22 @@
-"""From validated rows to an Objective: which columns are paths, which are levels."""
+"""Validated rows as a source of a fit: which columns are paths, which are levels."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from driftglm._jit import kernel
-from driftglm._threads import each, ranges
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.data.checks import LARGEST, SMALLEST
 from driftglm.design import ColumnDesign, Design, leading_directions
-from driftglm.estimators.starts import Init, StartData, start_paths
-from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family
+from driftglm.families.base import CERTAIN
+from driftglm.fitting.column_checks import check_columns
+from driftglm.fitting.reading import Reading, Vectors
+from driftglm.fitting.starts import Init, StartData, start_paths
 from driftglm.objective import Levels
 
-SHOWN = 5
 COLUMNS_PER_DIRECTION, ROWS_PER_DIRECTION = 20, 10
 ROUNDING = 1e-12
 
@@ -62,6 +59,19 @@ class Rows:
     own: FloatArray | None = None
     threads: int = 1
 
+    def responses(self) -> list[Rows]:
+        """The rows of every regression to be fitted: one, or one a class."""
+        if not self.family.coupled:
+            return [self]
+        return [replace(self, y=y) for y in self.family.responses(self.y)]
+
+    def before(self, step: int) -> Rows:
+        """A source of the rows before a step; whoever asks for it closes it."""
+        return self.take(self.codes < step)
+
+    def close(self) -> None:
+        """Free what is held elsewhere; nothing is."""
+
     def take(self, keep: BoolArray) -> Rows:
         """Some of the rows, on an axis that ends with the last step that has one."""
         kept = np.flatnonzero(keep)
@@ -76,26 +86,20 @@ class Rows:
             n_timesteps=int(codes.max()) + 1,
         )
 
-    def extended(
-        self,
-        X: Any,
-        y: FloatArray,
-        codes: IntArray,
-        weights: FloatArray,
-        exposure: FloatArray,
-    ) -> Rows:
+    def extended(self, X: Any, later: Vectors) -> Rows:
         """These rows followed by later ones."""
-        kept = np.flatnonzero(weights > 0)
+        kept, n_steps = np.flatnonzero(later.kept), int(later.codes.max()) + 1
+        later = later.take(later.kept)
         stack = sp.vstack if sp.issparse(self.X) or sp.issparse(X) else np.vstack
         both: Any = stack([self.X, X[kept]])
         return replace(
             self,
             X=both.tocsr() if hasattr(both, "tocsr") else both,
-            y=np.concatenate([self.y, y[kept]]),
-            codes=np.concatenate([self.codes, codes[kept]]),
-            weights=np.concatenate([self.weights, weights[kept]]),
-            exposure=np.concatenate([self.exposure, exposure[kept]]),
-            n_timesteps=max(self.n_timesteps, int(codes.max()) + 1),
+            y=np.concatenate([self.y, later.y]),
+            codes=np.concatenate([self.codes, later.codes]),
+            weights=np.concatenate([self.weights, later.weights]),
+            exposure=np.concatenate([self.exposure, later.exposure]),
+            n_timesteps=max(self.n_timesteps, n_steps),
         )
 
     def column_sums(self) -> FloatArray:
@@ -253,9 +257,8 @@ class Rows:
                 eta[rows] = self.exposure[rows] + self.family.center(
                     self.y[rows], self.weights[rows], self.exposure[rows]
                 )
-        certain = np.zeros(1)
-        curvature = self.family.curvature(self.y, eta, certain, self.weights)
-        return self.family.score(self.y, eta, certain, self.weights) / curvature, curvature
+        curvature = self.family.curvature(self.y, eta, CERTAIN, self.weights)
+        return self.family.score(self.y, eta, CERTAIN, self.weights) / curvature, curvature
 
     def _step_means(self, column: FloatArray, weights: FloatArray) -> FloatArray:
         """The mean of a row's step, for every row."""
@@ -264,86 +267,28 @@ class Rows:
         return np.asarray((sums / np.where(total > 0, total, 1.0))[self.codes])
 
 
+def rows_in_memory(X: Any, vectors: Vectors, reading: Reading, names: Any) -> Rows:
+    """Rows whose X is an array or a CSR matrix in this process."""
+    check_columns(X, names, intercept=reading.intercept, threads=reading.threads)
+    kept = vectors.kept
+    used = vectors.take(kept)
+    return Rows(
+        X=X if kept.all() else X[np.flatnonzero(kept)],
+        y=used.y,
+        codes=used.codes,
+        weights=used.weights,
+        family=used.family,
+        exposure=used.exposure,
+        n_timesteps=used.axis.n_timesteps,
+        always_in=reading.mask("always_in", X.shape[1], names),
+        static=reading.mask("static", X.shape[1], names),
+        intercept=reading.intercept,
+        threads=reading.threads,
+    )
+
+
 def n_directions(most: int, n_features: int, weight: float) -> int:
     """How many directions so many columns and rows (by weight) are enough for."""
     # Weights that add up to a whole number may do so up to rounding only.
     n_rows = int(weight * (1.0 + ROUNDING))
     return min(most, n_features // COLUMNS_PER_DIRECTION, n_rows // ROWS_PER_DIRECTION)
-
-
-def check_columns(X: Any, names: Any, *, intercept: bool, threads: int = 1) -> None:
-    """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
-    low, high = column_ranges(X, threads) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
-    check_ranges(low, high, names, intercept=intercept)
-
-
-def check_ranges(low: FloatArray, high: FloatArray, names: Any, *, intercept: bool) -> None:
-    """The same, from the least and the largest value of every column."""
-    size = np.maximum(np.abs(low), np.abs(high)).astype(np.float64)
-    extreme = (size > LARGEST) | ((size > 0) & (size < SMALLEST))
-    if extreme.any():
-        raise DataError(
-            f"{int(extreme.sum())} of {size.size} columns ({_listed(extreme, names)}) have values "
-            f"of size {size[extreme][0]:.3g}; sizes from {SMALLEST:g} to {LARGEST:g} can be "
-            "squared. Change their unit."
-        )
-    constant = low == high
-    zero = constant & (high == 0)
-    if zero.any():
-        warnings.warn(
-            f"{int(zero.sum())} of {zero.size} columns are zero in every row "
-            f"({_listed(zero, names)}); their coefficients are 0. Drop them to silence this.",
-            DataWarning,
-            stacklevel=6,
-        )
-    if intercept and (constant & ~zero).any():
-        warnings.warn(
-            f"{int((constant & ~zero).sum())} columns have one value in every row "
-            f"({_listed(constant & ~zero, names)}) and cannot be told from the intercept; "
-            "drop them, or set fit_intercept=False.",
-            DataWarning,
-            stacklevel=6,
-        )
-
-
-@kernel
-def _ranges(
-    indices: IntArray, data: FloatArray, n_columns: int
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Least and largest stored entry of every column, and how many there are."""
-    low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
-    counts = np.zeros(n_columns, dtype=np.int64)
-    for k in range(indices.shape[0]):
-        i = indices[k]
-        low[i], high[i] = min(low[i], data[k]), max(high[i], data[k])
-        counts[i] += 1
-    return low, high, counts
-
-
-def column_ranges(X: Any, threads: int = 1) -> tuple[FloatArray, FloatArray]:
-    """Least and largest value of every column of a CSR matrix, zeros included.
-
-    The matrix's own methods sort all its entries by column first, twice.
-    """
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    parts: list[tuple[FloatArray, FloatArray, IntArray]] = []
-    each(
-        lambda a, b: parts.append(_ranges(X.indices[a:b], X.data[a:b], X.shape[1])),
-        ranges(X.nnz, threads) or [(0, 0)],
-        threads,
-    )
-    low = np.min([part[0] for part in parts], axis=0, initial=np.inf)
-    high = np.max([part[1] for part in parts], axis=0, initial=-np.inf)
-    counts = np.sum([part[2] for part in parts], axis=0)
-    some_zero = counts < X.shape[0]
-    return np.where(some_zero, np.minimum(low, 0.0), low), np.where(
-        some_zero, np.maximum(high, 0.0), high
-    )
-
-
-def _listed(mask: BoolArray, names: Any) -> str:
-    found = np.flatnonzero(mask)
-    shown = [repr(str(names[i])) if names is not None else str(i) for i in found[:SHOWN]]
-    return ", ".join(shown) + (", ..." if found.size > SHOWN else "")

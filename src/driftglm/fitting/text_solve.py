@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.design import ColumnDesign
-from driftglm.estimators.text_data import (
+from driftglm.fitting.text_data import (
     Background,
     Contexts,
     effect_design,
@@ -16,8 +17,8 @@ from driftglm.estimators.text_data import (
     text_problem,
     varying,
 )
-from driftglm.estimators.text_fit import ModeTextFit, PosteriorTextFit, TextFit
-from driftglm.priors import Learned, PathPrior
+from driftglm.fitting.text_fit import ModeTextFit, PosteriorTextFit, TextFit
+from driftglm.priors import Learned, PathPrior, Prior
 from driftglm.solvers.base import Progress, StopReason
 from driftglm.solvers.journal import Journal
 from driftglm.solvers.text_engine import WordEngine
@@ -35,7 +36,7 @@ class TextSettings:
     less than `flat` per token. `engine` visits the words; None: threads of this process do.
     """
 
-    prior: PathPrior | Learned
+    prior: Prior
     by_effect: bool
     center: Background | None
     max_iter: int
@@ -69,10 +70,9 @@ def solve_text(
 ) -> TextResult:
     """Fit contexts whose background is `base` (T, V)."""
     prior, n_steps = settings.prior, base.shape[0]
-    learned = isinstance(prior, Learned)
     varies = varying(contexts, settings.center)
     # The paper's priors and ridge are about coefficients as the user scales them.
-    unit = effect_units(contexts) if learned else np.ones(varies.size)
+    unit = effect_units(contexts) if prior.posterior else np.ones(varies.size)
     n_effects = varies.size
     design = effect_design(contexts, n_steps, settings.center, unit)
     if settings.intercept:
@@ -87,13 +87,14 @@ def solve_text(
     order = order[varies[order]]
     max_iter, tol = settings.max_iter, settings.tol
     common = (base, design.mean.T * unit, unit, n_effects)
-    if isinstance(prior, Learned):
+    if prior.posterior:
         groups = np.arange(varies.size)
         if not settings.by_effect:
             # The background's path is of another kind than the effects', with weights of its own.
             groups = np.minimum(groups // n_effects, 1)
         reach = largest_distance(design)
-        learner = LearnedTextSolver(prior, groups, order, reach, settings.n_jobs, settings.engine)
+        mixture = cast("Learned", prior)
+        learner = LearnedTextSolver(mixture, groups, order, reach, settings.n_jobs, settings.engine)
         posterior, history, reason = learner.solve(
             problem, max_iter=max_iter, tol=tol, progress=progress, journal=journal
         )
@@ -101,7 +102,7 @@ def solve_text(
         return TextResult(fit, history, reason, varies[:n_effects])
     mean_square = np.where(varies, squares / contexts.totals.sum(), 1.0)
     solver = ModeTextSolver(
-        prior,
+        cast("PathPrior", prior),
         settings.by_effect,
         order,
         mean_square,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
@@ -103,6 +103,13 @@ class TextFit:
     unit: FloatArray
     n_effects: int
 
+    posterior_known: ClassVar[bool] = False
+    """Whether coefficients are uncertain."""
+
+    def std_path(self) -> FloatArray | None:
+        """(T, F, V) posterior standard deviations; None for a mode."""
+        return None
+
     @property
     def n_timesteps(self) -> int:
         """Number of training steps."""
@@ -155,6 +162,7 @@ class TextFit:
 class PosteriorTextFit(TextFit):
     """Posteriors under the learned prior."""
 
+    posterior_known: ClassVar[bool] = True
     posterior: TextPosterior
     n_jobs: int | None = None
 
@@ -169,7 +177,7 @@ class PosteriorTextFit(TextFit):
         """As far as a path's data could tell it from zero."""
         return self.posterior.inclusion()
 
-    def std_path(self) -> FloatArray:
+    def std_path(self) -> FloatArray | None:
         """(T, F, V) posterior standard deviations."""
         variance = self.posterior.variance[:, : self.n_effects].transpose(2, 1, 0)
         return np.asarray(np.sqrt(variance) / self.unit[: self.n_effects, None])

@@ -15,7 +15,8 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.distributed.client import Future, client_for, engine_errors
 from driftglm.distributed.text import TextEngine
 from driftglm.distributed.text_counts import Block, RemoteCounts, step_sums
-from driftglm.estimators.text_data import (
+from driftglm.exceptions import DataError
+from driftglm.fitting.text_data import (
     Background,
     Contexts,
     Words,
@@ -28,7 +29,6 @@ from driftglm.estimators.text_data import (
     read_table,
     refuse_negative,
 )
-from driftglm.exceptions import DataError
 from driftglm.solvers.text_problem import WordCounts
 
 N_AXES = 2

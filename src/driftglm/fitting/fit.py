@@ -1,0 +1,47 @@
+"""Rows become an outcome: the one way through every fit."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
+from driftglm.fitting.modes import find_mode
+from driftglm.fitting.outcome import Outcome
+from driftglm.fitting.posteriors import infer_posterior
+from driftglm.fitting.rows import Rows
+from driftglm.fitting.runs import Runs
+from driftglm.fitting.settings import Settings
+from driftglm.priors import Learned, PathPrior
+
+
+def fit_rows(
+    rows: Rows,
+    settings: Settings,
+    *,
+    earlier: Outcome | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Outcome:
+    """Fit rows, wherever they are.
+
+    Parameters
+    ----------
+    rows
+        In memory or on workers.
+    settings
+        How.
+    earlier
+        An outcome of fewer steps to go on from (learned prior).
+    checkpoint
+        A file that is gone on from if it is there, and kept up to date.
+    """
+    runs = Runs(settings, checkpoint)
+    if settings.prior.posterior:
+        return infer_posterior(rows, cast("Learned", settings.prior), runs, earlier)
+    return find_mode(rows, cast("PathPrior", settings.prior), runs)
+
+
+def rows_fingerprint(rows: Rows, owner: str, params: dict[str, Any]) -> Fingerprint:
+    """What a checkpoint is good for: this estimator, these parameters and data."""
+    vectors = rows.y, rows.weights, rows.exposure, rows.codes * rows.y
+    sums = [rows.column_sums(), *(each.sum() for each in vectors)]
+    return Fingerprint.of(owner, params, {"n_rows": rows.y.size}, sums)

@@ -1,0 +1,94 @@
+"""What a fit leaves: how the solver ended, and forecasters that answer for any step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftglm._typing import FloatArray
+from driftglm.fitting.fitted import Fit, Step
+from driftglm.fitting.views import ViewName
+from driftglm.solvers import StopReason
+
+
+@dataclass(frozen=True)
+class Forecaster:
+    """One way to predict: a fit for every response, and the noise about it.
+
+    Parameters
+    ----------
+    name
+        What it is called where there are several.
+    fits
+        One a response.
+    noise
+        (T,) noise variance or dispersion of the training steps.
+    """
+
+    name: str
+    fits: tuple[Fit, ...]
+    noise: FloatArray
+
+    @property
+    def posterior(self) -> bool:
+        """Whether coefficients are uncertain."""
+        return self.fits[0].posterior
+
+    @property
+    def n_timesteps(self) -> int:
+        """Number of training steps."""
+        return self.fits[0].n_timesteps
+
+    def steps(self, code: int, *, hold: bool, drift: bool = True) -> list[Step]:
+        """Coefficients of a step, which may lie after the last, for every response.
+
+        `hold` keeps the last ones. Without `drift` those that are held are as certain as those of
+        the last step.
+        """
+        n_ahead = code - self.n_timesteps + 1
+        if n_ahead > 0 and hold:
+            last = self.n_timesteps - 1
+            return [fit.held(n_ahead) if drift else fit.at(last) for fit in self.fits]
+        return [fit.at(code) for fit in self.fits]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A fit and how its solver ended.
+
+    Parameters
+    ----------
+    forecasters
+        What was fitted; one, unless several are averaged.
+    history
+        The objective after every iteration.
+    optimality, reason
+        How close the solver came, and why it stopped.
+    view
+        What the levels of the steps were taken to be (learned prior).
+    rate
+        The rate of the paper's priors, given or estimated.
+    """
+
+    forecasters: tuple[Forecaster, ...]
+    history: FloatArray
+    optimality: float
+    reason: StopReason
+    view: ViewName = "own"
+    rate: float | None = None
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+        return int(self.history.size)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self.reason is StopReason.CONVERGED
+
+
+def noise_ahead(noise: FloatArray, n_more: int) -> FloatArray:
+    """(T + n_more,) the last noise goes on."""
+    return np.concatenate([noise, np.full(n_more, noise[-1])])

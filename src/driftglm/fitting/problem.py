@@ -1,0 +1,95 @@
+"""Rows become problems: one a response, over one design, with what ties them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design import Design
+from driftglm.families import Family
+from driftglm.fitting.fitted import Columns
+from driftglm.fitting.rows import Rows
+from driftglm.fitting.settings import Settings
+from driftglm.objective import Noise, Problem
+from driftglm.solvers.coupling import Alone, Coupling, Softmax
+
+
+@dataclass(frozen=True)
+class Posed:
+    """The problems of all responses.
+
+    Parameters
+    ----------
+    problems
+        Data and likelihood of every response.
+    columns
+        How its paths and levels map to the user's columns.
+    coupling
+        What ties the responses together.
+    """
+
+    problems: tuple[Problem, ...]
+    columns: tuple[Columns, ...]
+    coupling: Coupling
+
+    @property
+    def design(self) -> Design:
+        """That of all responses."""
+        return self.problems[0].design
+
+    @property
+    def weights(self) -> FloatArray:
+        """Those of all responses."""
+        return self.problems[0].weights
+
+
+def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: Settings) -> Posed:
+    """The problems of some responses, over a design whose rows are theirs in `order`."""
+    offsets = [rows.offset[order] for rows in responses]
+    weights = responses[0].weights[order]
+    families, coupling = _coupled(responses[0].family, offsets, weights, settings)
+    problems = tuple(
+        Problem(
+            design=design,
+            family=family,
+            levels=rows.levels(order),
+            noise=_noise(rows, settings.noise),
+            y=rows.target[order],
+            weights=weights,
+            offset=offset,
+            static=rows.static[~rows.always_in],
+            reference=rows.reference,
+        )
+        for rows, family, offset in zip(responses, families, offsets, strict=True)
+    )
+    return Posed(problems, tuple(_columns(rows, design) for rows in responses), coupling)
+
+
+def _coupled(
+    family: Family, offsets: Sequence[FloatArray], weights: FloatArray, settings: Settings
+) -> tuple[list[Family], Coupling]:
+    """The responses' families, and the coupling that changes their offsets (and tilts) in place."""
+    if not family.coupled:
+        return [family for _ in offsets], Alone()
+    if not settings.prior.posterior:  # a mode has next to no uncertainty to tilt
+        return [family for _ in offsets], Softmax(tuple(offsets), np.ones_like(weights), weights)
+    tilts = tuple(np.zeros(weights.size) for _ in offsets)
+    coupling = Softmax(tuple(offsets), np.ones_like(weights), weights, tilts)
+    return [family.tilted(tilt) for tilt in tilts], coupling
+
+
+def _noise(rows: Rows, given: float | None) -> Noise:
+    """What is known about the noise before the fit."""
+    if not rows.family.has_noise:
+        return Noise(given=1.0, reference=1.0)
+    scale, least = rows.family.noise_scale(rows.y, rows.weights, rows.exposure + rows.center)
+    return Noise(given=given, reference=scale, least=least)
+
+
+def _columns(rows: Rows, design: Design) -> Columns:
+    center = np.zeros((rows.n_timesteps, rows.always_in.size))
+    center[:, ~rows.always_in], center[:, rows.always_in] = design.mean.T, rows.always_in_means
+    return Columns(rows.always_in, center, rows.intercept, rows.center)

@@ -1,0 +1,185 @@
+"""What a user gave to `fit`, checked once: the same for rows in memory and rows on workers."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.data.checks import check_numbers, check_weights, log_exposure
+from driftglm.data.features import feature_mask
+from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
+from driftglm.exceptions import DataError
+from driftglm.families import Family, family_named
+
+TWO = 2
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user gave to `fit`, beside X."""
+
+    y: Any
+    time: Any = None
+    sample_weight: Any = None
+    exposure: Any = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How an estimator wants its rows read.
+
+    Parameters
+    ----------
+    family
+        The distribution of y, as it is registered.
+    owner
+        The estimator to name in messages.
+    posterior, noise_asked
+        Whether the fit is a posterior, and whether the user wants noise estimated or gave it.
+    n_directions
+        Directions of a background, at most.
+    intercept
+        Whether there is an intercept.
+    always_in, static
+        Names, positions or masks of columns.
+    class_weight
+        As in scikit-learn.
+    freq
+        Length of a step.
+    threads
+        How many may work on X.
+    verbose
+        Say where the workers' dashboard is.
+    """
+
+    family: Family
+    owner: str
+    posterior: bool = True
+    noise_asked: bool = False
+    n_directions: int = 0
+    intercept: bool = True
+    always_in: Any = None
+    static: Any = None
+    class_weight: Any = None
+    freq: Freq = None
+    threads: int = 1
+    verbose: bool = False
+
+    def mask(self, argument: str, n_features: int, names: Any) -> BoolArray:
+        """Which columns `always_in` or `static` mean."""
+        return feature_mask(getattr(self, argument), n_features, names, argument)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What has one number a row, and what was learned of it.
+
+    Parameters
+    ----------
+    y
+        Numbers the family understands; classes as 0, 1, ...
+    codes
+        Steps on `axis`.
+    weights, exposure
+        Weights (rows of weight zero are to be left out), and logs of exposures.
+    family
+        The variant of the family that these rows are fitted with.
+    classes
+        Labels of the classes; None where y is numbers.
+    """
+
+    y: FloatArray
+    codes: IntArray
+    weights: FloatArray
+    exposure: FloatArray
+    axis: TimeAxis
+    family: Family
+    classes: np.ndarray | None = None
+
+    @property
+    def kept(self) -> BoolArray:
+        """Rows that carry weight."""
+        return self.weights > 0
+
+    def take(self, keep: BoolArray) -> Vectors:
+        """Some of the rows, on the same axis."""
+        found = {name: getattr(self, name)[keep] for name in ("y", "codes", "weights", "exposure")}
+        return dataclasses.replace(self, **found)
+
+
+def read_vectors(
+    reading: Reading,
+    given: Given,
+    n_rows: int,
+    *,
+    axis: TimeAxis | None = None,
+    classes: np.ndarray | None = None,
+) -> Vectors:
+    """Check what has one number a row; `axis` and `classes` are those of a fit to be updated."""
+    y = np.asarray(given.y)
+    if reading.family.target == "classes":
+        classes = _find_classes(y) if classes is None else classes
+        codes_of_y = class_codes(y, classes)
+    weights = check_weights(_weights(reading, y, given.sample_weight), n_rows)
+    if axis is None:
+        axis, codes = fit_axis(given.time, n_rows, reading.freq)
+    else:
+        codes = axis.encode(given.time, n_rows)
+    family = _settled(reading, classes)
+    if classes is None:
+        check_numbers(y)
+        family.check_target(y)
+    target = y.astype(np.float64) if classes is None else codes_of_y
+    if given.exposure is not None and not family.takes_exposure:
+        raise DataError(f"family {family.name!r} takes no exposure; leave it out.")
+    exposure = log_exposure(given.exposure, n_rows)
+    return Vectors(target, codes, weights, exposure, axis, family, classes)
+
+
+def _settled(reading: Reading, classes: np.ndarray | None) -> Family:
+    """The variant of a family that suits the prior and the number of classes."""
+    family = reading.family
+    if classes is not None and classes.size > TWO and family.more_classes is not None:
+        family = family_named(family.more_classes)
+    if classes is not None:
+        family = family.for_classes(classes.size)
+    return family.for_fit(posterior=reading.posterior, noise_asked=reading.noise_asked)
+
+
+def _find_classes(y: np.ndarray) -> np.ndarray:
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if classes.size < TWO:
+        raise DataError(
+            f"y has one class only ({classes.tolist()[0]!r}); a classifier needs 2 or "
+            "more, so there is nothing to learn from these rows."
+        )
+    return classes
+
+
+def class_codes(y: np.ndarray, classes: np.ndarray) -> FloatArray:
+    """Positions in `classes`, as numbers."""
+    known = np.isin(y, classes)
+    if not known.all():
+        shown = ", ".join(repr(label) for label in classes[:SHOWN].tolist())
+        raise DataError(
+            f"y has the class {y[~known][:1].tolist()[0]!r}, which the model was not fitted "
+            f"with; it knows {shown}{', ...' if classes.size > SHOWN else ''}. Fit again "
+            "to add a class."
+        )
+    return np.searchsorted(classes, y).astype(np.float64)
+
+
+def _weights(reading: Reading, y: np.ndarray, sample_weight: Any) -> Any:
+    """Weights of the rows; those of classes multiply what the user gave."""
+    if reading.class_weight is None:
+        return sample_weight
+    by_class = np.asarray(compute_sample_weight(reading.class_weight, y))
+    return by_class * check_weights(sample_weight, y.size)

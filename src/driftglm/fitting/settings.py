@@ -1,0 +1,37 @@
+"""How a fit is made: what an estimator's parameters say once they are checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from driftglm.fitting.starts import Init
+from driftglm.priors import Prior
+
+SolverName = Literal["auto", "block", "lbfgs"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How rows are fitted.
+
+    Parameters
+    ----------
+    prior
+        The law of a coefficient path.
+    solver, init, n_starts, max_iter, tol
+        As the estimators have them.
+    noise
+        The noise variance or dispersion if it is given; None: estimated where there is one.
+    verbose
+        Show progress on standard error.
+    """
+
+    prior: Prior
+    solver: SolverName = "auto"
+    init: Init = "auto"
+    n_starts: int = 1
+    max_iter: int = 1000
+    tol: float = 1e-4
+    noise: float | None = None
+    verbose: bool = False

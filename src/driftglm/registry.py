@@ -1,0 +1,122 @@
+"""Names that users type and files hold, and the classes they stand for.
+
+The one place where something new is registered: a line here, and the library, the command line and
+the files know it. Classes are named by where they are defined and imported when they are asked for,
+so that this module imports nothing. A file holds names only; what is not listed here cannot be made
+from one.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from driftglm.exceptions import DataError
+
+FAMILIES = {
+    "gaussian": "driftglm.families.gaussian:Gaussian",
+    "binomial": "driftglm.families.binomial:Binomial",
+    "multinomial": "driftglm.families.multinomial:SoftmaxClass",
+    "poisson": "driftglm.families.poisson:Poisson",
+}
+"""Distributions of the target, by the name users type."""
+
+PRIORS = {
+    "learned": "driftglm.priors.learned:Learned",
+    "exact": "driftglm.priors.exact:Exact",
+    "variational": "driftglm.priors.variational:Variational",
+    "fixed": "driftglm.priors.fixed:Fixed",
+}
+"""Priors of a coefficient path, by the name users type."""
+
+ESTIMATORS = (
+    "driftglm.estimators.classification:DriftClassifier",
+    "driftglm.estimators.counts:DriftPoissonRegressor",
+    "driftglm.estimators.general:DriftGLM",
+    "driftglm.estimators.regression:DriftRegressor",
+    "driftglm.estimators.text:DriftTextModel",
+    "driftglm.baselines.lasso:LassoAll",
+    "driftglm.baselines.lasso:LassoOne",
+    "driftglm.baselines.ridge:RidgeAll",
+    "driftglm.baselines.ridge:RidgeOne",
+    "driftglm.baselines.ridge_ts:RidgeTS",
+    "driftglm.text.vocabulary:RankedVocabulary",
+)
+"""What a file may hold that is made from its parameters and then given what `fit` found."""
+
+RECORDS = (
+    "driftglm.data.timesteps:TimeAxis",
+    "driftglm.evaluation.comparison:Comparison",
+    "driftglm.fitting.fitted:BackgroundFit",
+    "driftglm.fitting.fitted:Columns",
+    "driftglm.fitting.fitted:LevelFit",
+    "driftglm.fitting.fitted:ModeFit",
+    "driftglm.fitting.fitted:PosteriorFit",
+    "driftglm.fitting.outcome:Forecaster",
+    "driftglm.fitting.rows:Rows",
+    "driftglm.fitting.text_fit:ModeTextFit",
+    "driftglm.fitting.text_fit:PosteriorTextFit",
+    "driftglm.priors.mixture:Components",
+    "driftglm.solvers.text_learned:TextPosterior",
+    "driftglm.solvers.text_mode:TextMode",
+    "driftglm.tables.encoder:Column",
+    "driftglm.tables.encoder:TableEncoder",
+    "driftglm.tables.encoder:TableSpec",
+    "driftglm.tables.model:TableModel",
+)
+"""What a file may hold that is made from its fields, beside families and priors."""
+
+WHOLE = ("Comparison", "TableModel")
+"""Records that are a file of their own; the others are parts of one."""
+
+
+def register_family(name: str, home: str) -> None:
+    """Make a family known under a name; `home` is "module:Class"."""
+    FAMILIES[name] = _checked(home)
+
+
+def register_prior(name: str, home: str) -> None:
+    """Make a prior known under a name; `home` is "module:Class"."""
+    PRIORS[name] = _checked(home)
+
+
+def estimators() -> dict[str, str]:
+    """Homes of what a file may hold as an estimator, by the name of the class."""
+    return {class_name(home): home for home in ESTIMATORS}
+
+
+def records() -> dict[str, str]:
+    """Homes of what a file may hold as a record, by the name of the class."""
+    return {class_name(home): home for home in (*RECORDS, *FAMILIES.values(), *PRIORS.values())}
+
+
+def is_listed(homes: dict[str, str], kind: type[Any]) -> bool:
+    """Whether a class is one of those listed, and not merely one of the same name."""
+    home = homes.get(kind.__name__)
+    return home is not None and resolve(home) is kind
+
+
+def find(homes: dict[str, str], name: str, what: str) -> Any:
+    """The class a name stands for."""
+    if name not in homes:
+        known = ", ".join(repr(each) for each in homes)
+        raise DataError(f"{what}={name!r} is not known; choose one of {known}.")
+    return resolve(homes[name])
+
+
+def resolve(home: str) -> Any:
+    """The class at "module:Class"."""
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+def class_name(home: str) -> str:
+    """How files call the class at a home."""
+    return home.partition(":")[2]
+
+
+def _checked(home: str) -> str:
+    module, _, name = home.partition(":")
+    if not module or not name.isidentifier():
+        raise DataError(f"{home!r} names no class; write 'package.module:Class'.")
+    return home

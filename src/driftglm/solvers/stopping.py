@@ -1,0 +1,27 @@
+"""When a solver has come to its end, whatever it works on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+N_RATE_ROUNDS = 5
+"""Rounds of fits between which the rate of a prior is estimated, at most."""
+STEADY = 1e-3
+"""Rates that move by less, relative to their size, have settled."""
+DIGIT = 1e-15
+"""The last digit of an objective, relative to its size."""
+
+
+def stands_still(history: Sequence[float], n_passes: int) -> bool:
+    """Whether the objective has moved in its last digits only for so many passes."""
+    if len(history) <= n_passes:
+        return False
+    rise = history[-1] - history[-n_passes]
+    return rise <= DIGIT * n_passes * abs(history[-1])
+
+
+def rate_settled(old: float | None, new: float | None) -> bool:
+    """Whether a rate has stopped moving from round to round."""
+    if old is None or new is None:
+        return False
+    return abs(new - old) <= STEADY * max(1.0, abs(old))
