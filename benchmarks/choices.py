@@ -28,7 +28,7 @@ from worlds import reference_worlds
 from driftglm import DriftRegressor
 from driftglm.demo.run import DEV, SPEC, load_volatility
 from driftglm.estimators import base, fitted, rows, solving
-from driftglm.estimators.views import View, views_of
+from driftglm.fitting.views import View, views_of
 from driftglm.priors import Learned
 from driftglm.tables import fit_encoder
 from driftglm.tables.model import read_training

@@ -18,8 +18,8 @@ from worlds import paper_scale
 
 import driftglm
 from driftglm import DriftRegressor
-from driftglm.estimators.rows import Rows
-from driftglm.estimators.starts import start_paths
+from driftglm.fitting.rows import Rows
+from driftglm.fitting.starts import start_paths
 from driftglm.families import Gaussian
 from driftglm.objective import Noise, Objective
 from driftglm.priors import Exact

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from driftglm.estimators.text_data import (
+from driftglm.fitting.text_data import (
     collapse,
     effect_design,
     log_background,

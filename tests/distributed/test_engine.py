@@ -17,7 +17,7 @@ from driftglm.distributed.engine import Engine
 from driftglm.distributed.gram import block_gram, full_gram
 from driftglm.distributed.shards import Shards
 from driftglm.distributed.sources import is_remote
-from driftglm.estimators import worker_rows
+from driftglm.fitting import worker_rows
 from driftglm.exceptions import DataError
 from driftglm.tables.shards import write_shards
 

@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
-from driftglm.estimators import checkpoint
+from driftglm.fitting import checkpoint
 from driftglm.exceptions import DataError, EngineError
 from driftglm.solvers.block import _Pass
 from driftglm.solvers.cavi import _Climb

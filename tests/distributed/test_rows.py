@@ -146,7 +146,7 @@ def test_a_background_and_two_views_of_the_levels():
     X, y, time = factors()
     near = fitted(model("gaussian", "learned"), X, y, time)
     far = fitted(model("gaussian", "learned"), da.from_array(X, (100, -1)), y, time)
-    assert near._fit.background.root.shape[1] > 0
+    assert near._fits[0].background.root.shape[1] > 0
     assert_same(far, near)
 
 
@@ -161,7 +161,7 @@ def test_partitions_are_read_once(monkeypatch):
 
     monkeypatch.setattr(Engine, "_submit_load", counted)
     far = fitted(model("gaussian", "learned"), da.from_array(X, (72, -1)), y, time)
-    assert far._fit.background.root.shape[1] > 0
+    assert far._fits[0].background.root.shape[1] > 0
     assert sorted(loaded) == list(range(5))
 
 

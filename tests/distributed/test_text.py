@@ -16,7 +16,7 @@ from driftglm import DriftTextModel
 from driftglm.distributed.client import Tasks
 from driftglm.distributed.text import PosteriorsThere, TextEngine, bundles
 from driftglm.distributed.text_counts import Facts
-from driftglm.estimators import checkpoint
+from driftglm.fitting import checkpoint
 from driftglm.exceptions import ConvergenceWarning, DataError, EngineError
 from driftglm.priors import Exact
 from driftglm.simulate import simulate_text

@@ -166,7 +166,7 @@ def test_the_elbo_never_falls_and_everything_stays_in_range(problem, how):
     history = model.objective_history_
     assert np.isfinite(history).all()
     assert (np.diff(history) >= -1e-9 * np.abs(history).max()).all()
-    ahead = model._fit.ahead(3)
+    ahead = model._fits[0].ahead(3)
     for value in (
         model.coef_path_,
         model.coef_std_path_,

@@ -92,7 +92,7 @@ def test_intervals_know_that_the_background_is_shared(rng):
     """The variance of a row by hand: own parts one by one, the shared part with its covariance."""
     X, _, y, time = panel(rng)
     model = DriftRegressor().fit(X, y, time=time)
-    step = model._fit.ahead(1)
+    step = model._fits[0].ahead(1)
     assert step.joint.shape[1] > 0
     away = X[:5] - step.center
     total = np.diag(step.coef_variance) + step.joint @ step.joint.T
@@ -117,7 +117,7 @@ def test_the_bound_rises_with_a_background_in_every_family(make, rng):
 
 def test_few_columns_have_no_background(rng):
     X, _, y, time = panel(rng, n_features=9)
-    assert DriftRegressor().fit(X, y, time=time)._fit.background.root.shape[1] == 0
+    assert DriftRegressor().fit(X, y, time=time)._fits[0].background.root.shape[1] == 0
     with pytest.raises(ValueError, match="n_directions=-1"):
         Learned(n_directions=-1)
 
@@ -175,7 +175,7 @@ def test_counts_whose_levels_were_constant_first_are_not_stuck_there(seed):
     model = DriftPoissonRegressor().fit(X, y, time=time)
     assert model._view == "left"
     assert model.converged_  # a warning, and thus an error, if not
-    assert 0 < model._fit.levels.law[0, 0] < 1, "the level may move"
+    assert 0 < model._fits[0].levels.law[0, 0] < 1, "the level may move"
 
 
 # ------------------------------------------------------- what the background must not depend on
@@ -187,7 +187,7 @@ def test_neither_the_order_of_rows_nor_repeating_them_matters(rng):
     once = DriftRegressor().fit(X, y, time=time, sample_weight=weights.astype(float))
     rows = rng.permutation(np.repeat(np.arange(300), weights))
     repeated = DriftRegressor().fit(X[rows], y[rows], time=time[rows])
-    assert once._fit.background.root.shape[1] == 7
+    assert once._fits[0].background.root.shape[1] == 7
     assert_allclose(repeated.objective_history_[-1], once.objective_history_[-1], rtol=1e-8)
     assert_allclose(repeated.coef_, once.coef_, atol=1e-6)
 

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 
 from driftglm import DriftRegressor
-from driftglm.estimators.fitted import PosteriorFit
+from driftglm.fitting.fitted import PosteriorFit
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.priors import Learned
 from driftglm.simulate import simulate_panel
@@ -75,7 +75,7 @@ def panel():
 
 def test_the_learned_prior_is_the_default(fitted):
     assert DriftRegressor().prior == "learned"
-    assert isinstance(fitted._fit, PosteriorFit)
+    assert isinstance(fitted._fits[0], PosteriorFit)
     assert fitted.extrapolate_ == "forecast"
     assert fitted.converged_
 
@@ -207,7 +207,7 @@ def test_fixed_weights_are_used_as_given(rows):
     weights = np.arange(1.0, count + 1)
     prior = Learned(n_scales=3, weights=tuple(weights))
     model = DriftRegressor(prior=prior).fit(rows.X, rows.y, time=rows.time)
-    assert_allclose(np.exp(model._fit.log_pi[0]), weights / weights.sum(), rtol=1e-12)
+    assert_allclose(np.exp(model._fits[0].log_pi[0]), weights / weights.sum(), rtol=1e-12)
     # All but the first weight on zero: nothing but strong evidence is believed.
     sceptic = np.full(count, 1e-12)
     sceptic[0] = 1.0
@@ -265,7 +265,7 @@ def test_a_prediction_interval_adds_up_coefficients_level_and_noise(step, fitted
     X, time = rows.X[:20] * 3, np.full(20, 2000 + step)
     interval = fitted.predict_interval(X, time=time, level=0.9)
     assert_allclose(interval.mean(axis=1), fitted.predict(X, time=time), rtol=1e-9, atol=1e-12)
-    at = fitted._fit.at(step)
+    at = fitted._fits[0].at(step)
     centered = X - at.center
     variance = centered**2 @ at.coef_variance + at.level_variance + fitted.noise_variance_
     assert_allclose(np.ptp(interval, axis=1), 2 * norm.ppf(0.95) * np.sqrt(variance), rtol=1e-9)
@@ -306,7 +306,7 @@ def test_intervals_cover_what_they_should():
         coef.append((lower[:, active] <= truth) & (truth <= upper[:, active]))
         lower, upper = model.predict_interval(data.X_next).T
         new.append((lower <= data.y_next) & (data.y_next <= upper))
-        fit = model._fit
+        fit = model._fits[0]
         truth = data.intercept_path[:-1] + (data.coef_path[:-1] * fit.columns.center).sum(axis=1)
         error = fit.levels.mean[0] + fit.columns.target_center - truth
         level.append(np.abs(error) <= norm.ppf(0.95) * np.sqrt(fit.levels.variance[0]))
@@ -340,7 +340,7 @@ def dense_forecast(fit, i, n_steps):
 
 @pytest.mark.parametrize("n_steps", [1, 2, 7])
 def test_forecasts_are_the_posterior_extended_by_empty_steps(n_steps, fitted):
-    fit = fitted._fit
+    fit = fitted._fits[0]
     ahead = fit.ahead(n_steps)
     for i in range(6):
         mean, variance = dense_forecast(fit, i, n_steps)
@@ -363,23 +363,23 @@ def test_forecasting_is_fitting_with_empty_steps_at_the_end(prior, rows):
     )
     assert long.coef_path_.shape[0] == N_STEPS + n_more
     # Steps without rows change nothing but rounding in the fit itself.
-    assert_array_equal(long._fit.components.dynamic, short._fit.components.dynamic)
+    assert_array_equal(long._fits[0].components.dynamic, short._fits[0].components.dynamic)
     assert_allclose(long.coef_path_[:N_STEPS], short.coef_path_, rtol=1e-8, atol=1e-9)
     for n in range(1, n_more + 1):
-        ahead = short._fit.ahead(n)
+        ahead = short._fits[0].ahead(n)
         assert_allclose(ahead.coef, long.coef_path_[N_STEPS - 1 + n], rtol=1e-6, atol=1e-7)
         std = long.coef_std_path_[N_STEPS - 1 + n]
         assert_allclose(np.sqrt(ahead.coef_variance), std, rtol=1e-5, atol=1e-6)
         # The level's forecast starts from the end of the fit, its path from its last visit; and
         # it weighs the level at one fixed point against that at the steps' own centers.
-        own = short._fit.levels.averaged_ahead(n, None)
-        assert_allclose(own[0], long._fit.levels.mean[:, N_STEPS - 1 + n], rtol=1e-4)
-        assert_allclose(own[1], long._fit.levels.variance[:, N_STEPS - 1 + n], rtol=1e-3)
+        own = short._fits[0].levels.averaged_ahead(n, None)
+        assert_allclose(own[0], long._fits[0].levels.mean[:, N_STEPS - 1 + n], rtol=1e-4)
+        assert_allclose(own[1], long._fits[0].levels.variance[:, N_STEPS - 1 + n], rtol=1e-3)
 
 
 def test_forecasts_shrink_to_the_static_part_and_grow_uncertain(fitted):
     horizons = [1, 2, 3, 5, 10, 30]
-    fit = fitted._fit
+    fit = fitted._fits[0]
     limit = fit.ahead(2000)
     steps = [fit.at(N_STEPS - 1), *(fit.ahead(n) for n in horizons)]
     drifting = [2, 3]
@@ -398,14 +398,14 @@ def test_forecasts_shrink_to_the_static_part_and_grow_uncertain(fitted):
 
 def test_predict_uses_the_step_of_every_row(fitted, rows):
     for label, step in [(2000, 0), (2007, 7), (2008, 8), (2011, 11)]:
-        at = fitted._fit.at(step)
+        at = fitted._fits[0].at(step)
         expected = rows.X @ at.coef + at.intercept
         time = np.full(rows.y.size, label)
         assert_allclose(fitted.predict(rows.X, time=time), expected, rtol=1e-10)
 
 
 def test_predict_without_time_is_the_next_step(fitted, rows):
-    ahead = fitted._fit.ahead(1)
+    ahead = fitted._fits[0].ahead(1)
     assert_array_equal(fitted.coef_, ahead.coef)
     assert fitted.intercept_ == ahead.intercept
     next_step = np.full(rows.y.size, 2000 + N_STEPS)
@@ -460,7 +460,7 @@ def test_summary_tells_the_kinds_apart(fitted):
 
 def test_summary_says_what_the_attributes_say(fitted):
     table = fitted.summary().set_index("feature").loc[[f"x{i}" for i in range(6)]]
-    ahead = fitted._fit.ahead(1)
+    ahead = fitted._fits[0].ahead(1)
     reach = norm.ppf(0.95) * np.sqrt(ahead.coef_variance)
     path = fitted.coef_path_
     assert_allclose(table["inclusion_probability"], fitted.inclusion_probability_, rtol=1e-12)
@@ -486,7 +486,7 @@ def test_summary_is_sorted_by_the_size_of_what_a_feature_contributes(
     model.fit(sp.csr_array(X) if sparse else X, rows.y, time=rows.time, sample_weight=weights)
     contribution = X * model.coef_path_[rows.time - 2000]
     expected = np.sqrt(np.average(contribution**2, axis=0, weights=weights))
-    assert_allclose(model._fit.importance, expected, rtol=1e-8, atol=1e-10)
+    assert_allclose(model._fits[0].importance, expected, rtol=1e-8, atol=1e-10)
     order = [f"x{i}" for i in np.argsort(-expected, kind="stable")]
     assert list(model.summary()["feature"]) == order
 
@@ -669,7 +669,7 @@ def test_an_update_keeps_a_given_noise_and_given_weights(rows):
     model.fit(rows.X[old], rows.y[old], time=rows.time[old])
     model.update(rows.X[~old], rows.y[~old], time=rows.time[~old])
     assert model.noise_variance_ == 0.2
-    assert_allclose(np.exp(model._fit.log_pi), 1 / count, rtol=1e-12)
+    assert_allclose(np.exp(model._fits[0].log_pi), 1 / count, rtol=1e-12)
 
 
 def test_an_update_with_other_columns_is_refused(rows):
@@ -701,7 +701,7 @@ def test_static_features_do_not_move_and_are_certain_of_it(rows):
     assert_allclose(np.ptp(model.coef_std_path_[:, [1, 3]], axis=0), 0.0, atol=1e-12)
     assert_allclose(model.coef_path_[0, 1], 1.0, atol=0.2)
     assert_allclose(model.autocorrelation_[1], 1.0, rtol=1e-14)
-    ahead = model._fit.ahead(5)
+    ahead = model._fits[0].ahead(5)
     assert_allclose(ahead.coef[[1, 3]], model.coef_path_[-1, [1, 3]], rtol=1e-9, atol=1e-12)
     assert np.ptp(model.coef_path_[:, 2]) > 0.5
 
@@ -776,7 +776,7 @@ def assert_finite(model, X):
         model.inclusion_probability_,
         model.predict(X),
         model.predict_interval(X),
-        model._fit.ahead(3).coef_variance,
+        model._fits[0].ahead(3).coef_variance,
     ):
         assert np.isfinite(value).all()
     history = model.objective_history_
@@ -832,7 +832,7 @@ def test_one_step(time, rows):
         assert_array_equal(model.coef_, model.coef_path_[0])
         assert model.intercept_ == model.intercept_path_[0]
     # At T = 1 nothing can drift: a forecast is the same step, no less certain.
-    ahead = model._fit.ahead(4)
+    ahead = model._fits[0].ahead(4)
     assert_allclose(ahead.coef, model.coef_path_[0], rtol=1e-9, atol=1e-12)
     assert_allclose(np.sqrt(ahead.coef_variance), model.coef_std_path_[0], rtol=1e-9, atol=1e-12)
 
@@ -1006,15 +1006,15 @@ def test_levels_that_do_not_move_leave_columns_at_their_overall_mean(rng):
     time = np.repeat(np.arange(6), 40)
     X = rng.normal(size=(240, 3)) + 0.3 * time[:, None]
     model = DriftRegressor().fit(X, X[:, 0] - 0.3 * time + rng.normal(size=240), time=time)
-    center = model._fit.columns.center
+    center = model._fits[0].columns.center
     own = np.array([X[time == t].mean(axis=0) for t in range(6)])
     share = (center - X.mean(axis=0)) / (own - X.mean(axis=0))
     assert (share < 0.75).all()
     moving = DriftRegressor().fit(X, X[:, 0] + 3 * rng.normal(size=6)[time], time=time)
-    share = (moving._fit.columns.center - X.mean(axis=0)) / (own - X.mean(axis=0))
+    share = (moving._fits[0].columns.center - X.mean(axis=0)) / (own - X.mean(axis=0))
     assert (share > 0.9).all()
     single = DriftRegressor().fit(X[::40], rng.normal(size=6), time=np.arange(6))
-    assert_allclose(single._fit.columns.center, np.tile(X[::40].mean(axis=0), (6, 1)))
+    assert_allclose(single._fits[0].columns.center, np.tile(X[::40].mean(axis=0), (6, 1)))
 
 
 @pytest.mark.filterwarnings("ignore::driftglm.exceptions.DataWarning")

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from driftglm.estimators.rows import column_ranges
+from driftglm.fitting.column_checks import column_ranges
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -149,9 +149,8 @@ def test_the_levels_and_the_noise_are_at_their_best_too(solver, rng):
     objective = problem(rng, Fixed(scale=0.3), levels=2)
     result = solver.solve(objective, objective.start(), max_iter=500, tol=1e-5)
     state = result.state
-    squares = objective.weights @ (objective.y - state.eta) ** 2
-    spread = objective.spread(state)
-    best = objective.noise.update(squares + spread, objective.n_rows)
+    squares = objective.design.by_step(objective.weights * (objective.y - state.eta) ** 2)
+    best = objective.noise.update(squares + objective.spread(state), objective.rows_by_step)
     assert_allclose(state.noise, best, rtol=1e-4)
     # Moving a level's mean costs in the likelihood more than any prior could pay back.
     for column, path in zip(objective.levels.columns, state.level_mean, strict=True):
@@ -308,8 +307,8 @@ def test_no_paths_and_no_levels_is_a_fit_of_the_noise_alone(solver, rng):
         static=np.empty(0, bool),
     )
     result = solver.solve(empty, empty.start(), max_iter=10, tol=1e-4)
-    squares = empty.weights @ empty.y**2
-    assert_allclose(result.state.noise, empty.noise.update(squares, empty.n_rows), rtol=1e-9)
+    best = empty.noise.update(empty.weights * empty.y**2, empty.weights)
+    assert_allclose(result.state.noise, best[:T], rtol=1e-9)
     assert result.reason is StopReason.CONVERGED
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso, Ridge
 
-from driftglm.estimators.starts import RIDGE_GRID, StartData, start_paths
+from driftglm.fitting.starts import RIDGE_GRID, StartData, start_paths
 
 KINDS = ["lasso-one", "lasso-all", "ridge-all"]
 ALL_KINDS = pytest.mark.parametrize("kind", KINDS)

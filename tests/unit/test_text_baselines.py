@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 from driftglm import DriftTextModel
 from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
-from driftglm.estimators.text_data import log_background
+from driftglm.fitting.text_data import log_background
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.exceptions import DataError
 from driftglm.simulate import simulate_text

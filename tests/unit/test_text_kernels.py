@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 
 from driftglm._threads import n_threads
-from driftglm.estimators.text_data import (
+from driftglm.fitting.text_data import (
     collapse,
     effect_design,
     effect_units,

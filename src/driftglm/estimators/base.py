@@ -27,6 +27,7 @@ from driftglm.files import Storable
 from driftglm.fitting.checkpoint import Checkpoint
 from driftglm.fitting.extrapolation import validated
 from driftglm.fitting.fit import fit_rows, rows_fingerprint
+from driftglm.fitting.fitted import Fit
 from driftglm.fitting.modes import SOLVERS
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.prediction import eta_means, eta_moments
@@ -150,7 +151,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             verbose=bool(self.verbose),
         )
 
-    def _fit(self, X: Any, given: Given, workers: Workers = IN_THIS_PROCESS) -> Self:
+    def _fit_given(self, X: Any, given: Given, workers: Workers = IN_THIS_PROCESS) -> Self:
         """The common part of every `fit`."""
         announce_compilation(sys.stderr)
         reading = self._reading()
@@ -268,6 +269,11 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         return Outcome(self._forecasters, history, self.optimality_, reason, self._view)
 
     @property
+    def _fits(self) -> tuple[Fit, ...]:
+        """What the first forecaster says of every response."""
+        return self._forecaster.fits
+
+    @property
     def _forecaster(self) -> Forecaster:
         """The first (most often the only) way to predict."""
         return self._forecasters[0]
@@ -275,7 +281,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     def _report(self, outcome: Outcome) -> None:
         """Fitted attributes in the user's units and column order."""
         self._forecasters, self._view = outcome.forecasters, outcome.view
-        fits = self._forecaster.fits
+        fits = self._fits
         self.coef_path_ = _stack([fit.coef_path() for fit in fits])
         self.intercept_path_ = _stack([fit.intercept_path() for fit in fits])
         self.inclusion_probability_ = _stack([fit.inclusion() for fit in fits], axis=0)
@@ -405,7 +411,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         check_is_fitted(self, "coef_path_")
         names = self._names(feature_names)
         steps = self._forecaster.steps(self._next_code, hold=self._holds)
-        parts = zip(self._forecaster.fits, steps, strict=True)
+        parts = zip(self._fits, steps, strict=True)
         tables = [summarise(fit, step, names) for fit, step in parts]
         if not self._family.coupled:
             return tables[0]
@@ -431,7 +437,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         """(T, p) posterior standard deviations; a mode, as of the paper's priors, has none."""
         check_is_fitted(self, "coef_path_")
         if self._forecaster.posterior:
-            return _stack([fit.std_path() for fit in self._forecaster.fits])
+            return _stack([fit.std_path() for fit in self._fits])
         raise AttributeError(
             f"a fit with prior={self.prior!r} is a posterior mode and has no standard deviations; "
             "coef_path_ and inclusion_probability_ (0 or 1) are what it can say."

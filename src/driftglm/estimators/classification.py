@@ -131,7 +131,7 @@ max_iter, tol, verbose, random_state, n_jobs
             rows in this process are fitted in it, others on the active client
         checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        return self._fit(X, Given(y, time, sample_weight), Workers(n_workers, checkpoint))
+        return self._fit_given(X, Given(y, time, sample_weight), Workers(n_workers, checkpoint))
 
     def update(self, X: Any, y: Any, *, time: Any, sample_weight: Any = None) -> Self:
         """Append rows of new timesteps and fit again, starting from the present fit.

@@ -149,7 +149,7 @@ max_iter, tol, verbose, random_state, n_jobs
         exposure : (n_rows,) what the mean is proportional to, for families that take one
         """
         given = Given(y, time, sample_weight, exposure)
-        return self._fit(X, given, Workers(n_workers, checkpoint))
+        return self._fit_given(X, given, Workers(n_workers, checkpoint))
 
     def update(
         self, X: Any, y: Any, *, time: Any, sample_weight: Any = None, exposure: Any = None

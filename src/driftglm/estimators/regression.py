@@ -174,7 +174,7 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
             rows in this process are fitted in it, others on the active client
         checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        return self._fit(X, Given(y, time, sample_weight), Workers(n_workers, checkpoint))
+        return self._fit_given(X, Given(y, time, sample_weight), Workers(n_workers, checkpoint))
 
     def predict(self, X: Any, *, time: Any = None) -> FloatArray:
         """Predict every row with the coefficients of its step; `time=None`: the next step."""
