@@ -13,6 +13,8 @@ import pandas as pd
 
 from driftglm import DriftRegressor
 from driftglm.baselines import LassoAll
+from driftglm.cli.compare import print_comparison
+from driftglm.data.timesteps import TimeAxis
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 
 WORDS = ("--target", "price", "--time", "year", "-o", "out")
@@ -33,6 +35,28 @@ def test_results_are_those_of_the_library(run, rows):
     np.testing.assert_allclose(frame, expected.table("frame"), rtol=1e-10)
     assert found["best"] == expected.table("frame").loc["overall"].idxmin()
     assert found["significance"][0]["p_holm"] <= 1
+
+
+def test_the_star_is_at_the_least_loss_not_at_the_first_in_the_alphabet(capsys):
+    losses = {"a": np.array([16.9, 110.0]), "b": np.array([2.41, 20.0])}
+    comparison = Comparison(
+        axis=TimeAxis("integer", 2000, 2, 1),
+        rows=np.arange(2),
+        codes=np.arange(2),
+        y=np.zeros(2),
+        weights=np.ones(2),
+        prediction=losses,
+        loss=losses,
+        metric="mse",
+        label="mean squared error",
+        params={},
+        seconds={},
+    )
+    print_comparison(comparison)
+    out = capsys.readouterr().out
+    assert out.count("*") == 4  # of the title and three rows
+    assert all(text in out for text in ("2.4100*", " 20.0000*", "11.2050*"))
+    assert "Best over all test rows: b, 11.2050" in out
 
 
 def test_the_folder_holds_comparison_table_and_report(run, table):

@@ -21,6 +21,7 @@ from driftglm.baselines.strength import sklearn_penalty
 from driftglm.data.timesteps import TimeAxis
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.evaluation.comparison import holm
+from driftglm.evaluation.tables import best_shown
 from driftglm.exceptions import DataError, DriftError
 
 
@@ -153,6 +154,24 @@ def of_losses(**losses):
         params={},
         seconds={},
     )
+
+
+def test_the_best_is_the_least_number_whatever_its_digits():
+    table = of_losses(a=[16.9], b=[2.41], c=[123.4]).table("text")
+    assert (table.count("2.4100*"), table.count("*")) == (2, 3)
+
+
+def test_the_best_model_has_the_least_finite_mean_loss():
+    assert of_losses(a=[16.9], b=[2.41], c=[-1.0], d=[-20.0]).best == "d"
+    assert of_losses(a=[np.nan], b=[2.0], c=[2.0]).best == "b"
+    assert of_losses(a=[np.inf], b=[2.0]).best == "b"
+
+
+def test_models_that_look_equal_are_marked_alike_and_none_without_a_number():
+    assert best_shown([0.12341, 0.12339, 0.2], 4).tolist() == [True, True, False]
+    assert best_shown([1e-9, -1e-9, 0.2], 4).tolist() == [True, True, False]
+    assert best_shown([np.nan, 5.0], 4).tolist() == [False, True]
+    assert not best_shown([np.nan, np.nan], 4).any()
 
 
 def test_p_values_are_those_of_scipy(rng):

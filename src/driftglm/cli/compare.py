@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from driftglm.tables import Table, TableSpec
 
 SIGNIFICANT = 0.05
+DIGITS = 4
 
 
 def command(  # noqa: PLR0913
@@ -177,10 +178,9 @@ def save_results(comparison: Comparison, folder: Path) -> None:
 def print_comparison(comparison: Comparison) -> None:
     """Mean losses by step, and who differs from the best."""
     frame = comparison.table("frame")
-    best = [min(f"{value:.4f}" for value in row) for row in frame.to_numpy()]
     rows = [
-        [str(step), *(f"{v:.4f}{'*' * (f'{v:.4f}' == least)}" for v in values)]
-        for step, values, least in zip(frame.index, frame.to_numpy(), best, strict=True)
+        [str(step), *_starred(values)]
+        for step, values in zip(frame.index, frame.to_numpy(), strict=True)
     ]
     header = [str(frame.index.name), *map(str, frame.columns)]
     if sys.stdout.isatty() and not fits(header, rows):  # models below each other need less width
@@ -194,15 +194,22 @@ def print_comparison(comparison: Comparison) -> None:
             note(f"{name} warned {len(said)} times, first: {said[0]}")
 
 
+def _starred(values: Any) -> list[str]:
+    """Losses of one step as cells; the best has a star."""
+    from driftglm.evaluation.tables import best_shown
+
+    marks = best_shown(values, DIGITS)
+    return [f"{v:.{DIGITS}f}{'*' * int(best)}" for v, best in zip(values, marks, strict=True)]
+
+
 def verdict(comparison: Comparison) -> str:
     """Which model is best over all test rows, and which others cannot be told from it."""
-    overall = comparison.table("frame").iloc[-1]
-    best = str(overall.idxmin())
+    overall, best = comparison.table("frame").iloc[-1], comparison.best
     if len(overall) == 1:
         return f"{best} is the only model."
     rows: Any = comparison.significance(baseline=best).itertuples()
     close = [f"{row.model} (p {row.p_holm:.2g})" for row in rows if row.p_holm >= SIGNIFICANT]
-    start = f"Best over all test rows: {best}, {overall[best]:.4f}"
+    start = f"Best over all test rows: {best}, {overall[best]:.{DIGITS}f}"
     how = "Wilcoxon signed-rank test on the same rows, Holm-corrected"
     if not close:
         return f"{start}; all others differ from it at the 5 % level ({how})."
@@ -211,14 +218,13 @@ def verdict(comparison: Comparison) -> str:
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """What a script may want to know."""
-    overall = comparison.table("frame").iloc[-1]
     return {
         "metric": comparison.metric,
         "label": comparison.label,
         "models": comparison.models,
         "table": comparison.table("frame").reset_index().to_dict("records"),
-        "best": str(overall.idxmin()),
-        "significance": comparison.significance(str(overall.idxmin())).to_dict("records"),
+        "best": comparison.best,
+        "significance": comparison.significance(comparison.best).to_dict("records"),
         "seconds": comparison.seconds,
         "params": comparison.params,
         "warnings": comparison.warnings,

@@ -13,7 +13,7 @@ from scipy.stats import rankdata, wilcoxon
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.data.timesteps import TimeAxis
-from driftglm.evaluation.tables import render
+from driftglm.evaluation.tables import ranking, render
 from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError, Storable
 from driftglm.plots import figures
@@ -62,6 +62,12 @@ class Comparison(Storable):
     def models(self) -> list[str]:
         """Names of the models, in the order given."""
         return list(self.loss)
+
+    @property
+    def best(self) -> str:
+        """The model with the least mean loss over all test rows; of equal ones the first."""
+        overall = self._means(self.loss).iloc[-1]
+        return self.models[int(ranking(overall)[0])]
 
     @property
     def steps(self) -> list[Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from driftglm._typing import BoolArray, IntArray
 from driftglm.exceptions import DataError
 
 Rows = list[list[str]]
@@ -16,6 +18,31 @@ _LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{"
     "^": r"\textasciicircum{}",
     "\\": r"\textbackslash{}",
 }
+
+
+def ranking(losses: Any) -> IntArray:
+    """Positions from the least loss to the greatest; what is not finite comes last.
+
+    Who is best is decided here, for every table, verdict and page. Equal losses keep their order.
+    """
+    values = np.asarray(losses, dtype=np.float64)
+    return np.argsort(np.where(np.isfinite(values), values, np.inf), kind="stable")
+
+
+def best_shown(losses: Sequence[float] | np.ndarray, digits: int) -> BoolArray:
+    """Which losses are marked as best when shown with so many digits after the point.
+
+    Losses that look equally good at these digits are marked alike; what is not finite never is.
+
+    Examples
+    --------
+    >>> best_shown([16.9, 2.41, 2.409999], 3).tolist()
+    [False, True, True]
+    """
+    shown = np.array([float(f"{value:.{digits}f}") for value in losses], dtype=np.float64)
+    if not shown.size:
+        return np.zeros(0, dtype=np.bool_)
+    return np.asarray(np.isfinite(shown) & (shown == shown[ranking(shown)[0]]))
 
 
 def render(frame: pd.DataFrame, format: str, *, label: str, digits: int) -> str:  # noqa: A002
@@ -28,11 +55,9 @@ def render(frame: pd.DataFrame, format: str, *, label: str, digits: int) -> str:
     body = []
     for step, values in zip(frame.index, frame.to_numpy(), strict=True):
         shown = [f"{value:.{digits}f}" for value in values]
-        best = min(
-            (text for text, v in zip(shown, values, strict=True) if np.isfinite(v)), key=float
-        )
-        # Models that look equally good at these digits are marked alike.
-        body.append([escape(str(step)), *(bold(text) if text == best else text for text in shown)])
+        marks = best_shown(values, digits)
+        cells = [bold(text) if best else text for text, best in zip(shown, marks, strict=True)]
+        body.append([escape(str(step)), *cells])
     return write(header, body, escape(label))
 
 

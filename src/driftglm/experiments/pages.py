@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from driftglm.evaluation.tables import best_shown
 from driftglm.experiments.result import OURS, VARIANTS, Reproduction, column_keys
 
 TITLES = {
@@ -69,9 +70,9 @@ def _column(values: pd.Series, models: list[str], result: Reproduction, whose: s
     shown = ["" if np.isnan(value) else f"{value:,.{digits}f}" for value in values]
     if whose != OURS:
         return shown
-    best = f"{values[models].min():,.{digits}f}"
+    best = set(np.asarray(models)[best_shown(values[models].to_numpy(), digits)])
     return [
-        f"{text}*" if text == best and name in models else f"{text} "
+        f"{text}*" if name in best else f"{text} "
         for name, text in zip(values.index, shown, strict=True)
     ]
 

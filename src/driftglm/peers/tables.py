@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from driftglm.evaluation.tables import best_shown
 from driftglm.peers.process import CUT, UNSETTLED, Result
 
 OURS = "driftglm learned"
 HEADER = ("peer", "seconds", "test loss", "nonzeros", "memory, MB", "")
+DIGITS = 4
 CLOSE = 0.002
 """Losses that differ by less than this share are called equal."""
 
 
 def cells(results: Sequence[Result]) -> list[list[str]]:
     """A row a peer: figures, or what is there instead of them; a star marks the least loss."""
-    losses = [r.loss for r in results if r.loss is not None]
-    least = min(losses, default=None)
-    return [[r.peer, *_figures(r, least)] for r in results]
+    losses = [r.loss if r.measured and r.loss is not None else math.nan for r in results]
+    marks = best_shown(losses, DIGITS)
+    return [[r.peer, *_figures(r, best=bool(m))] for r, m in zip(results, marks, strict=True)]
 
 
 def markdown(results: Sequence[Result]) -> str:
@@ -58,7 +61,7 @@ def _listed(better: list[tuple[float, str]]) -> str:
     return ", ".join(f"{name} ({gap:+.1%})" for gap, name in better)
 
 
-def _figures(result: Result, least: float | None) -> list[str]:
+def _figures(result: Result, *, best: bool) -> list[str]:
     if not result.measured or result.loss is None or result.seconds is None:
         said = result.note if result.status == CUT else result.status
         reason = "" if result.status == CUT else result.note
@@ -67,10 +70,9 @@ def _figures(result: Result, least: float | None) -> list[str]:
     note = result.note
     if result.status == UNSETTLED:
         note = f"{UNSETTLED}; {note}" if note else UNSETTLED
-    star = "*" * (result.loss == least)
     return [
         f"{result.seconds:.2f}",
-        f"{result.loss:.4f}{star}",
+        f"{result.loss:.{DIGITS}f}{'*' * best}",
         f"{result.n_nonzero}",
         memory,
         note,

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 
 from driftglm._typing import FloatArray
 from driftglm.evaluation import Comparison
+from driftglm.evaluation.tables import ranking
 from driftglm.report.encode import number, significant
 from driftglm.report.forecasts import forecasts
 
@@ -24,7 +25,7 @@ def contest(comparison: Comparison) -> dict[str, Any]:
     """The comparison's tables, headline and forecasts."""
     frame = comparison.table("frame")
     overall = frame.iloc[-1].to_numpy(dtype=np.float64)
-    order = np.argsort(np.where(np.isfinite(overall), overall, np.inf), kind="stable")
+    order = ranking(overall)
     tests = _tests(comparison, int(order[0]))
     ranks = comparison.ranks().iloc[-1].to_numpy(dtype=np.float64)
     return {
@@ -85,7 +86,7 @@ def headline(
     rows = f"{comparison.rows.size:,} rows"
     value = significant(float(overall[best]), DIGITS)
     if len(names) == 1 or not np.isfinite(overall[order[1]]):
-        return [[names[0]], f" has a {label} of {value} {over} ({rows})."]
+        return [[names[best]], f" has a {label} of {value} {over} ({rows})."]
     second = int(order[1])
     gap, base = float(overall[second] - overall[best]), abs(float(overall[second]))
     if gap == 0:
