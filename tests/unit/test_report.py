@@ -412,3 +412,19 @@ def test_settings_of_any_kind_become_short_text(tmp_path, model):
     fitted = dict(next(part for part in facts if part["title"] == "Fit")["rows"])
     assert fitted["timesteps"] == "4, 2001 to 2004"
     assert fitted["converged"] == "yes"
+
+
+def test_the_scatter_of_a_model_is_shown_under_its_own_name(tmp_path):
+    X, y, time = rows()
+    counts = np.random.default_rng(1).negative_binomial(2, 0.2, size=y.size)
+    of_counts = DriftPoissonRegressor().fit(X, counts, time=time)
+    assert of_counts.dispersion_ > 2
+    facts = read(write_report(tmp_path / "r.html", model=of_counts)).content["facts"]
+    shown = dict(facts[0]["rows"])
+    assert shown["dispersion (variance over mean)"] == significant(of_counts.dispersion_, 4)
+    assert "noise variance" not in shown
+    of_numbers = DriftRegressor().fit(X, y, time=time)
+    facts = read(write_report(tmp_path / "s.html", model=of_numbers)).content["facts"]
+    shown = dict(facts[0]["rows"])
+    assert shown["noise variance"] == significant(of_numbers.noise_variance_, 4)
+    assert not any("dispersion" in name for name in shown)

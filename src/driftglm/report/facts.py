@@ -13,6 +13,11 @@ from driftglm.evaluation import Comparison
 from driftglm.report.encode import significant
 
 LONGEST = 300
+# How far rows lie from their prediction: models of numbers have the first, of counts the second.
+SCATTER = {
+    "noise_variance_": "noise variance",
+    "dispersion_": "dispersion (variance over mean)",
+}
 Section = dict[str, Any]
 
 
@@ -61,9 +66,10 @@ def _fit(model: Any) -> dict[str, Any]:
         if hasattr(model, "classes_"):
             out["classes"] = f"{len(model.classes_):,}"
     out["extrapolation"] = getattr(model, "extrapolate_", "")
-    noise = getattr(model, "noise_variance_", None)
-    if isinstance(noise, float | np.floating):
-        out["noise variance"] = significant(float(noise), 4)
+    for attribute, label in SCATTER.items():
+        found = getattr(model, attribute, None)
+        if isinstance(found, float | np.floating):
+            out[label] = significant(float(found), 4)
     out["converged"] = "yes" if model.converged_ else "no"
     out["iterations"] = f"{model.n_iter_:,} ({model.stop_reason_})"
     if len(model.objective_history_):
