@@ -53,6 +53,45 @@ def test_help_of_every_command_is_cheap(record_property):
     assert "╭" not in ran.stdout
 
 
+@pytest.mark.parametrize(
+    ("command", "fault"),
+    [
+        ("text", "ModuleNotFoundError('No module named driftglm.cli.text', name=name)"),
+        ("text", "ModuleNotFoundError('No module named other', name='other')"),
+        ("fit", "SyntaxError('odd\\nlines')"),
+    ],
+)
+def test_a_command_that_cannot_be_loaded_says_so_and_the_others_work(command, fault):
+    lines = [
+        "import sys",
+        "class Broken:",
+        "    def find_spec(self, name, *_):",
+        f"        if name == 'driftglm.cli.{command}':",
+        f"            raise {fault}",
+        "sys.meta_path.insert(0, Broken())",
+        "from driftglm.cli.main import app",
+        "app(sys.argv[1:])",
+    ]
+
+    def call(*words):
+        code = "\n".join(lines)
+        return subprocess.run(
+            [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False
+        )
+
+    for words in ((command, "--help"), (command, "fit", "a.csv", "-o", "m.drift"), (command,)):
+        ran = call(*words)
+        assert ran.returncode == 1, ran.stderr
+        (line,) = ran.stderr.splitlines()
+        assert line.startswith(f"error: the command {command!r} cannot be loaded (")
+        assert "No such command" not in line
+    assert "Traceback" in call(command, "--debug").stderr
+    ran = call("--help")
+    assert ran.returncode == 0, ran.stderr
+    assert command in ran.stdout
+    assert call("shard", "--help").returncode == 0
+
+
 def test_help_itself_takes_moments():
     began = time.perf_counter()
     ran = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from driftglm.cli.compare import report_optional
+
 FIT = ("--target", "price", "--time", "year")
 COMPARE = ("compare", "sales.csv", *FIT, "-o", "results")
 
@@ -125,6 +127,17 @@ def test_a_report_without_its_package_says_what_to_install(run, fitted, monkeypa
     said = run("report", fitted, "-o", "r.html", code=None).error(code=1)
     assert "pip install 'driftglm[report]'" in said
     assert "ImportError" not in said
+
+
+def test_a_broken_module_is_not_taken_for_a_missing_extra(run, fitted, monkeypatch):
+    def broken(*_, **__):
+        raise ModuleNotFoundError("No module named 'driftglm.report.gone'", name="gone")
+
+    monkeypatch.setattr("driftglm.report.write_report", broken)
+    said = run("report", fitted, "-o", "r.html", code=None).error(code=1)
+    assert "the run failed: ModuleNotFoundError" in said
+    with pytest.raises(ModuleNotFoundError), report_optional():
+        broken()
 
 
 def test_a_terminal_without_the_letters_does_not_end_a_run(rows, tmp_path):

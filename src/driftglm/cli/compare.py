@@ -14,6 +14,7 @@ from driftglm.cli import options as opt
 from driftglm.cli.console import (
     fail,
     fits,
+    is_about_extra,
     note,
     print_json,
     say,
@@ -164,6 +165,8 @@ def report_optional() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
+        if not is_about_extra(error):
+            raise
         warn(error)
 
 

@@ -47,6 +47,14 @@ def fail(message: object, code: int = BAD_INPUT) -> NoReturn:
     raise typer.Exit(code)
 
 
+def is_about_extra(error: ImportError) -> bool:
+    """Whether an error is our own advice to install an extra, such as `driftglm[report]`.
+
+    Python's own, about a module that is broken or gone, carry the name of the module.
+    """
+    return error.name is None
+
+
 def warn(message: object) -> None:
     """One line on stderr about something that may be wrong."""
     sys.stderr.write(f"warning: {one_line(message)}\n")

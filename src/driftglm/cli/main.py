@@ -27,6 +27,10 @@ ANYWHERE = {"--debug": "debug", "--quiet": "quiet", "-q": "quiet"}
 USERS_FAULT = (DriftError, FileNotFoundError, PermissionError, IsADirectoryError, FileExistsError)
 
 
+class BrokenCommandError(Exception):
+    """The module of a command cannot be imported."""
+
+
 class Commands(TyperGroup):
     """All commands; errors become one line on stderr and an exit code."""
 
@@ -103,6 +107,8 @@ def _described(error: BaseException) -> tuple[int, str]:
         return BAD_INPUT if isinstance(error, USERS_FAULT) else FAILED, said
     if isinstance(error, USERS_FAULT):
         return BAD_INPUT, str(error)
+    if isinstance(error, BrokenCommandError):
+        return FAILED, str(error)
     if isinstance(error, MemoryError):
         return FAILED, "there is not enough memory; use fewer rows or columns."
     hint = "" if SETTINGS.debug else " (--debug shows where)"
@@ -153,14 +159,28 @@ GROUPS = ("text", "reproduce")
 
 
 def _register() -> None:
-    for name in COMMANDS:
-        app.command(name)(import_module(f"driftglm.cli.{name}").command)
-    for name in GROUPS:
+    for name in (*COMMANDS, *GROUPS):
         try:
-            app.add_typer(import_module(f"driftglm.cli.{name}").app, name=name)
-        except ModuleNotFoundError as missing:
-            if missing.name != f"driftglm.cli.{name}":
-                raise
+            module = import_module(f"driftglm.cli.{name}")
+        except Exception as error:  # noqa: BLE001 (whatever it is, the other commands work)
+            _register_broken(name, error)
+            continue
+        if name in GROUPS:
+            app.add_typer(module.app, name=name)
+        else:
+            app.command(name)(module.command)
+
+
+def _register_broken(name: str, why: Exception) -> None:
+    """A command in the place of one that cannot be loaded: it says so, whatever it is asked."""
+    anything = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+    @app.command(name, help="Cannot be loaded.", context_settings=anything)
+    def broken() -> None:
+        raise BrokenCommandError(
+            f"the command {name!r} cannot be loaded ({type(why).__name__}: {why}); driftglm or a "
+            "package it needs is damaged. Install it again."
+        ) from why
 
 
 _register()

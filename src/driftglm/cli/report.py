@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from driftglm.cli.console import FAILED, fail, say, waiting
+from driftglm.cli.console import FAILED, fail, is_about_extra, say, waiting
 
 
 def command(
@@ -49,6 +49,8 @@ def command(
     try:
         with waiting("writing the page"):
             write_report(output, **about)
-    except ImportError as error:  # the package for plots
+    except ImportError as error:
+        if not is_about_extra(error):
+            raise
         fail(error, FAILED)
     say(f"Written to {output}.")
