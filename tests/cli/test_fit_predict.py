@@ -292,3 +292,66 @@ def test_json_has_no_nan(run, table):
         raise AssertionError(name)
 
     json.loads(text, parse_constant=refuse)
+
+
+def dated(rows, form):
+    """The rows with a day a row; `form` writes it."""
+    days = pd.date_range("2019-01-03", periods=len(rows), freq="4D")
+    return rows.assign(year=[f"{day:{form}}" for day in days])
+
+
+def test_dates_written_day_first_are_read_day_first(run, rows):
+    dated(rows, "%Y-%m-%d").to_csv("iso.csv", index=False)
+    expected = run("fit", "iso.csv", *FIT, "--freq", "M", "--json").json
+    for form in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%-d %B %Y"):
+        dated(rows, form).to_csv("d.csv", index=False)
+        found = run("fit", "d.csv", *FIT, "--freq", "M", "--json").json
+        assert found["features"] == expected["features"]
+        assert found["steps"] == expected["steps"] == 21
+
+
+def test_a_model_reads_dates_as_those_it_was_fitted_to(run, rows):
+    dated(rows, "%m/%d/%Y").to_csv("d.csv", index=False)
+    run("fit", "d.csv", *FIT, "--freq", "M")
+    assert driftglm.load("m.drift").encoder.spec.date_format == "%m/%d/%Y"
+    new = rows.head(2)
+    new.assign(year="02/10/2020").to_csv("new.csv", index=False)  # February, as in training
+    new.assign(year="2020-02-10").to_csv("iso.csv", index=False)
+    found = run("predict", "m.drift", "new.csv").out
+    assert found == run("predict", "m.drift", "iso.csv", "--date-format", "%Y-%m-%d").out
+    new.assign(year="13/02/2020").to_csv("odd.csv", index=False)
+    said = run("predict", "m.drift", "odd.csv", code=None).error()
+    assert "row 0 has the date '13/02/2020', which is not written as %m/%d/%Y" in said
+
+
+def test_dates_that_no_row_decides_need_a_format(run, rows):
+    days = [f"0{k % 9 + 1}/0{k % 7 + 1}/{year}" for k, year in enumerate(rows["year"])]
+    rows.assign(year=days).to_csv("d.csv", index=False)
+    words = ("d.csv", *FIT, "--freq", "M")
+    for command in ("fit", "compare"):
+        more = ("--n-test", 1, "-o", "results") if command == "compare" else ()
+        said = run(command, *words, *more, code=None).error()
+        assert "--date-format '%d/%m/%Y' or '%m/%d/%Y'" in said
+    steps = set()
+    for form in ("%d/%m/%Y", "%m/%d/%Y"):
+        run("fit", *words, "--date-format", form)
+        assert driftglm.load("m.drift").encoder.spec.date_format == form
+        steps.add(run("predict", "m.drift", "d.csv").out)
+    assert len(steps) == 2
+    assert "no year" in run("fit", *words, "--date-format", "%d/%m", code=None).error()
+
+
+def test_a_format_keeps_the_zeros_of_dates_without_marks(run, rows):
+    dated(rows, "%d%m%Y").to_csv("d.csv", index=False)
+    words = ("--freq", "M", "--date-format", "%d%m%Y", "--json")
+    assert run("fit", "d.csv", *FIT, *words).json["steps"] == 21
+    assert run("predict", "m.drift", "d.csv").out.count("\n") == 161
+
+
+@pytest.mark.parametrize("odd", ["now", "today", "12:30"])
+def test_the_present_is_no_date(odd, run, rows):
+    frame = dated(rows, "%d.%m.%Y")
+    frame.loc[3, "year"] = odd
+    frame.to_csv("d.csv", index=False)
+    said = run("fit", "d.csv", *FIT, "--freq", "M", code=None).error()
+    assert f"column 'year': row 3 has the date '{odd}'" in said

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import driftglm
@@ -78,6 +79,16 @@ def test_a_folder_of_text_files(run, reports, tmp_path):
     (folder / "metadata.csv").write_text("\n".join(["id,date,source", *lines]))
     found = run("text", "fit", folder, "-o", "w.drift", "--json").json
     assert found["documents"] == 120
+
+
+def test_dates_are_read_by_the_format_given(run, reports):
+    rows = pd.DataFrame([json.loads(line) for line in reports.read_text().splitlines()])
+    year, month, _ = rows["date"].str.split("-", expand=True).to_numpy().T
+    rows.assign(date="01/" + month + "/" + year).to_csv("day.csv", index=False)
+    words = ("fit", "day.csv", "--effects", "source", "--freq", "M", "-o", "w.drift")
+    assert "--date-format '%d/%m/%Y' or '%m/%d/%Y'" in run("text", *words, code=None).error()
+    found = run("text", *words, "--date-format", "%d/%m/%Y", "--json").json["steps"]
+    assert (found[0], found[-1]) == ("2001-01", "2004-09")
 
 
 def test_errors_name_the_repair(run, reports, fitted):

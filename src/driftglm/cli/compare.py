@@ -61,6 +61,7 @@ def command(  # noqa: PLR0913
         ),
     ] = None,
     freq: opt.Freq = None,
+    date_format: opt.DateFormat = None,
     family: opt.FamilyOption = opt.Family.auto,
     text: opt.Text = None,
     vocabulary: opt.Vocabulary = None,
@@ -83,7 +84,7 @@ def command(  # noqa: PLR0913
     from driftglm.tables.writing import check_writable
 
     folder = check_writable(output, folder=True)
-    table = opt.read(data, time_file, text)
+    table = opt.read(data, time_file, text, opt.dates(time, time_file, date_format))
     spec = opt.roles(
         table,
         target=target,
@@ -95,6 +96,7 @@ def command(  # noqa: PLR0913
         exposure=exposure,
         drop=drop,
         categorical=categorical,
+        date_format=date_format,
     )
     comparison, rows = compare_table(
         table,

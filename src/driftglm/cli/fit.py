@@ -34,6 +34,7 @@ def command(  # noqa: PLR0913
     target: opt.Target = None,
     time: opt.Time = None,
     freq: opt.Freq = None,
+    date_format: opt.DateFormat = None,
     family: opt.FamilyOption = opt.Family.auto,
     text: opt.Text = None,
     vocabulary: opt.Vocabulary = None,
@@ -59,7 +60,7 @@ def command(  # noqa: PLR0913
     from driftglm.tables.writing import check_writable
 
     check_writable(output, inputs=(data, time_file))
-    table = opt.read(data, time_file, text)
+    table = opt.read(data, time_file, text, opt.dates(time, time_file, date_format))
     spec = opt.roles(
         table,
         target=target,
@@ -71,6 +72,7 @@ def command(  # noqa: PLR0913
         exposure=exposure,
         drop=drop,
         categorical=categorical,
+        date_format=date_format,
     )
     known = list(table.frame.columns)
     with waiting(f"fitting {table.n_rows} rows"):

@@ -58,6 +58,13 @@ Freq = Annotated[
         metavar="F", help="Length of a step: Y, Q, M, W, D for dates, a number for years."
     ),
 ]
+DateFormat = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FORMAT",
+        help="How dates are written, in the words of strptime: %d.%m.%Y; default: as rows show.",
+    ),
+]
 FamilyOption = Annotated[
     Family, typer.Option(help="Numbers, classes or counts; auto tells the first two apart.")
 ]
@@ -119,13 +126,27 @@ def ranks(text: str | None) -> tuple[int, int | None] | None:
     return int(first), int(last) if last else None
 
 
-def read(path: Path, time_file: Path | None, as_text: str | None = None) -> Table:
-    """The table of a file."""
+def read(
+    path: Path, time_file: Path | None, text: str | None = None, dates: str | None = None
+) -> Table:
+    """The table of a file; `text` and `dates` are columns that stay as they stand."""
     from driftglm.cli.console import waiting
     from driftglm.tables import read_data
 
+    as_text = tuple(name for name in (text, dates) if name is not None)
     with waiting(f"reading {path.name}"):
-        return read_data(path, as_text=(as_text,) if as_text else (), time_file=time_file)
+        return read_data(path, as_text=as_text, time_file=time_file)
+
+
+def dates(time: str | None, time_file: Path | None, date_format: str | None) -> str | None:
+    """The column of dates that is to be read as it stands: 01032004 is no number then."""
+    if date_format is None:
+        return None
+    from driftglm.datasets.dates import check_format
+    from driftglm.tables.reading import TIME
+
+    check_format(date_format)
+    return TIME if time_file is not None and time is None else time
 
 
 def roles(  # noqa: PLR0913
@@ -140,6 +161,7 @@ def roles(  # noqa: PLR0913
     exposure: str | None = None,
     drop: Collection[str] | None = None,
     categorical: Collection[str] | None = None,
+    date_format: str | None = None,
 ) -> TableSpec:
     """Which column plays which part, SVMlight's own names being the defaults."""
     from driftglm.tables import TableSpec
@@ -166,4 +188,5 @@ def roles(  # noqa: PLR0913
         drop=names(drop, known),
         categorical=names(categorical, known),
         vocabulary=ranks(vocabulary),
+        date_format=date_format,
     )

@@ -33,6 +33,10 @@ def command(  # noqa: PLR0913
         str | None,
         typer.Option(metavar="COL", help="Column of times; default: that of training, if there."),
     ] = None,
+    date_format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help="How dates are written; default: as in training."),
+    ] = None,
     next_step: Annotated[
         bool, typer.Option("--next", help="All rows belong to the step after the last.")
     ] = False,
@@ -55,10 +59,13 @@ def command(  # noqa: PLR0913
 
         check_table_path(check_writable(output, inputs=(model, data, time_file)))
     found = _load(model)
-    table = opt.read(data, time_file, found.encoder.spec.text)
+    spec = found.encoder.spec
+    usual = spec.time if time_file is None else None
+    dates = opt.dates(time or usual, time_file, date_format or spec.date_format)
+    table = opt.read(data, time_file, spec.text, dates)
     column = None if next_step else _time_column(found, table, time, time_file is not None)
     with waiting(f"predicting {table.n_rows} rows"):
-        frame = found.predict(table, time=column, level=interval)
+        frame = found.predict(table, time=column, level=interval, date_format=date_format)
     _write(_with_kept(frame, table, keep), output)
     if json:
         print_json({"rows": len(frame), "columns": list(frame.columns), "output": output})

@@ -38,6 +38,7 @@ def fit(  # noqa: PLR0913
     freq: Annotated[str, typer.Option(metavar="F", help="Length of a step: Y, Q, M, ...")] = "Y",
     vocabulary: opt.Vocabulary = None,
     date: Annotated[str, typer.Option(metavar="COL", help="Column of dates.")] = "date",
+    date_format: opt.DateFormat = None,
     text: Annotated[str, typer.Option(metavar="COL", help="Column of texts.")] = "text",
     key: Annotated[str, typer.Option(metavar="COL", help="Column of keys.")] = "id",
     prior: opt.PriorOption = opt.Prior.learned,
@@ -56,7 +57,7 @@ def fit(  # noqa: PLR0913
     if not source.exists():
         fail(f"{source} does not exist; check the path.")
     with waiting(f"reading {source.name}"):
-        corpus = load_text_panel(source, key=key, date=date, text=text)
+        corpus = load_text_panel(source, key=key, date=date, text=text, date_format=date_format)
     with waiting(f"fitting {len(corpus.frame)} documents"):
         model = fit_documents(
             corpus,

@@ -1,38 +1,276 @@
-"""Columns of dates as people write them."""
+"""Columns of dates as people write them: one format a column, found on all of its rows.
+
+03/04/2004 is a day in April or in March. A row such as 13/04/2004 tells which; if no row does, the
+user has to. No format is ever chosen row by row.
+"""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
+from datetime import date
+from itertools import combinations, product
+
+import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from driftglm.exceptions import DataError
 
-_FORMS = {4: "%Y", 6: "%Y%m", 8: "%Y%m%d"}  # of whole numbers, by their digits
+ISO, QUARTERS = "ISO8601", "quarters"
+"""Two formats that strptime has no words for: 2004-03-15T08:30:00+01:00, and 2004Q1."""
+_WHOLE = ("%Y", "%Y%m", "%Y%m%d")
+_DAYS = tuple(form.replace("/", sep) for form in ("%d/%m/%Y", "%m/%d/%Y") for sep in "./- ")
+_NAMED = tuple(
+    form.replace("%B", month)
+    for month in ("%B", "%b")
+    for form in ("%d %B %Y", "%d. %B %Y", "%B %d, %Y", "%B %d %Y", "%d-%B-%Y", "%d%B%Y", "%Y-%B-%d")
+)
+_MONTHS = (
+    *("%Y-%m", "%Y/%m", "%m/%Y", "%m-%Y", "%m.%Y"),
+    *(form.replace("%B", m) for m in ("%B", "%b") for form in ("%B %Y", "%Y %B", "%B-%Y", "%Y-%B")),
+)
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+_YEAR_FIRST = tuple(
+    f"%Y{sep}%m{sep}%d{clock}" for sep, clock in product("-/.", _CLOCKS) if "%p" in clock
+)
+FORMATS = (
+    *(ISO, QUARTERS, *_WHOLE, *_MONTHS, *_YEAR_FIRST),
+    *(f"{day}{clock}" for day, clock in product((*_DAYS, *_NAMED), _CLOCKS)),
+)
+"""What is tried. Years of two digits are not: 03.04.05 has six readings."""
+
+# pandas takes "now" and "today" for dates in every format, and 200412 for the second of January.
+_SHAPES = {
+    "%Y": r"\d{4}",
+    "%Y%m": r"\d{6}",
+    "%Y%m%d": r"\d{8}",
+    ISO: r"\d{8}|\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].+)?",
+    QUARTERS: r"\d{4}-?[Qq][1-4]",
+}
+_ANY_SHAPE = r".*\d.*"
+_ORDINARY = "such as 2004-03-15"
+_OPTION = "pass its format in the words of strptime (--date-format %d.%m.%Y, date_format=)"
 
 
-def read_dates(column: pd.Series, table: str) -> pd.Series:
-    """Datetimes without time zone; `table` is the name of the file for messages.
+@dataclass(frozen=True, eq=False)
+class Dates:
+    """Datetimes without time zone, and how the column they came from writes them.
 
-    Whole numbers are years, yyyymm or yyyymmdd: pandas would take them for nanoseconds.
+    `format` is None if the column held no texts, or if its rows fit several formats alike.
+    """
+
+    days: pd.Series
+    format: str | None = None
+
+
+def read_dates(column: pd.Series, table: str, form: str | None = None) -> pd.Series:
+    """Datetimes without time zone; see `parse_dates`.
 
     Examples
     --------
     >>> read_dates(pd.Series([20040315]), "notes.csv").dt.day.tolist()
     [15]
+    >>> read_dates(pd.Series(["03.04.2004", "13.04.2004"]), "notes.csv").dt.month.tolist()
+    [4, 4]
     """
+    return parse_dates(column, table, form).days
+
+
+def parse_dates(column: pd.Series, table: str, form: str | None = None) -> Dates:
+    """Dates of a column, all read by one format.
+
+    Parameters
+    ----------
+    column
+        Texts, datetimes, periods or whole numbers; the latter are years, yyyymm or yyyymmdd (pandas
+        would take them for nanoseconds).
+    table
+        Name of the file for messages.
+    form
+        The format, if it is known: as of strptime, or one that `parse_dates` has found. None: the
+        one that fits all rows.
+
+    Raises
+    ------
+    DataError
+        If a row has no date, if no format fits all rows, or if several do and disagree.
+    """
+    if is_datetime64_any_dtype(column) or _holds_dates(column):
+        return Dates(_without_zone(pd.to_datetime(_given(column, table)), table))
+    if isinstance(column.dtype, pd.PeriodDtype):
+        return Dates(_given(column, table).dt.to_timestamp())
+    is_number = is_numeric_dtype(column)
+    cells = _cells(_given(column, table))
+    search = FormatSearch(table, tried=_tried(form, is_number=is_number))
+    search.see(cells)
+    found = form if form in search.fits else search.decide()
+    unique = cells.drop_duplicates()
+    days = pd.Series(_parsed(unique, found).array, index=unique.to_numpy())
+    each = pd.Series(days.loc[cells.to_numpy()].array, index=column.index, name=column.name)
+    certain = not is_number and (len(search.fits) == 1 or found == ISO)
+    return Dates(_without_zone(each, table), found if certain else None)
+
+
+def check_format(form: str) -> None:
+    """Raise DataError unless dates can be written in a format and read back."""
+    if form in {ISO, QUARTERS}:
+        return
+    day = pd.Timestamp(2004, 3, 15)
     try:
-        if is_numeric_dtype(column):
-            digits = column.astype("string")
-            form = _FORMS.get(int(digits.str.len().max() or 0), "%Y%m%d")
-            days = pd.to_datetime(digits, errors="coerce", format=form)
-        else:
-            days = pd.to_datetime(column, errors="coerce", format="mixed")
+        back = pd.to_datetime(day.strftime(form), format=form)
     except ValueError as error:
-        raise DataError(f"{table}: the dates cannot be read ({error}).") from error
-    if days.isna().any():
-        row = int(days.isna().to_numpy().argmax())
         raise DataError(
-            f"{table}: row {row} has the date {column.iloc[row]!r:.40}; every row needs one, such "
-            "as 2004-03-15."
+            f"the date format {form!r:.40} cannot be used ({error}); write it in the words of "
+            "strptime, such as %d.%m.%Y for 15.03.2004."
+        ) from error
+    if back.year != day.year:
+        raise DataError(
+            f"the date format {form!r:.40} has no year; write it in the words of strptime, such as "
+            "%d.%m.%Y for 15.03.2004."
         )
-    return days.dt.tz_localize(None)
+
+
+@dataclass
+class FormatSearch:
+    """The formats that fit all dates seen so far; a file may be seen in parts, in order.
+
+    Parameters
+    ----------
+    table
+        Name of the file for messages.
+    tried
+        Formats to try.
+    """
+
+    table: str
+    tried: tuple[str, ...] = FORMATS
+    fits: list[str] = field(default_factory=list)
+    n_seen: int = 0
+    _apart: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
+
+    def see(self, cells: pd.Series) -> None:
+        """Drop formats that do not fit these texts; DataError about a row that none fits."""
+        unique = cells.reset_index(drop=True).drop_duplicates()
+        first = unique.iloc[:1]
+        tried = self.fits or [form for form in self.tried if _parsed(first, form).notna().all()]
+        if not tried:
+            self._refuse(self.n_seen, str(first.iloc[0]))
+        try:
+            found = {form: _parsed(unique, form) for form in tried}
+        except ValueError as error:  # time zones that differ
+            raise DataError(f"{self.table}: the dates cannot be read ({error}).") from error
+        self.fits = [form for form, days in found.items() if days.notna().all()]
+        if not self.fits:
+            self._refuse_mixed(unique, *min(found.items(), key=lambda item: item[1].isna().sum()))
+        for pair in combinations(self.fits, 2):
+            differ = (found[pair[0]] != found[pair[1]]).to_numpy()
+            if differ.any() and pair not in self._apart:
+                k = int(differ.argmax())
+                self._apart[pair] = self.n_seen + int(unique.index[k]), str(unique.iloc[k])
+        self.n_seen += len(cells)
+
+    def decide(self) -> str:
+        """The first of the formats that fit; DataError if they disagree about a row."""
+        left = [pair for pair in self._apart if set(pair) <= set(self.fits)]
+        if not left:
+            return self.fits[0]
+        (one, other), (row, cell) = left[0], self._apart[left[0]]
+        read = [_parsed(pd.Series([cell]), form).iloc[0] for form in (one, other)]
+        days = [f"{day.day} {day:%B %Y}" for day in read]
+        raise DataError(
+            f"{self.table}: row {row} has the date {cell!r:.40}, which is {days[0]} or {days[1]}, "
+            "and no row tells day from month; say which it is (--date-format "
+            f"'{one}' or '{other}', date_format=), or write 2004-03-15."
+        )
+
+    def _refuse(self, row: int, cell: str) -> None:
+        if len(self.tried) == 1:
+            raise DataError(
+                f"{self.table}: row {row} has the date {cell!r:.40}, which is not written as "
+                f"{self.tried[0]}; all rows must be, like those a model was fitted to. Correct it, "
+                "or pass the format of these dates (--date-format, date_format=)."
+            )
+        why = "every row needs one"
+        if re.fullmatch(r"\d{1,2}:\d{2}.*", cell):
+            why = "a time of day alone is none, and every row needs one"
+        elif re.match(r"(\d{1,2}[./-]){2}\d{2}\b", cell):
+            why = "a year of two digits is not guessed"
+        raise DataError(
+            f"{self.table}: row {row} has the date {cell!r:.40}; {why}, {_ORDINARY}. Correct it, "
+            f"or, if all are written so, {_OPTION}."
+        )
+
+    def _refuse_mixed(self, unique: pd.Series, form: str, days: pd.Series) -> None:
+        """Raise DataError about the first row that the best format does not fit."""
+        k = int(days.isna().to_numpy().argmax())
+        row, cell = self.n_seen + int(unique.index[k]), str(unique.iloc[k])
+        other = [form for form in self.tried if _parsed(unique.iloc[[k]], form).notna().all()]
+        if not other:
+            self._refuse(row, cell)
+        # A row that shows the difference, since 01/02/2004 looks like both.
+        unlike = (_parsed(unique, other[0]).isna() & days.notna()).to_numpy()
+        seen = f"and earlier rows are written as {form}"
+        if unlike.any():
+            k = int(unlike.argmax())
+            seen = f"and row {self.n_seen + int(unique.index[k])} has {unique.iloc[k]!r:.40}"
+        raise DataError(
+            f"{self.table}: row {row} has the date {cell!r:.40} {seen}; one format a column is "
+            f"allowed. Write all dates alike, {_ORDINARY}."
+        )
+
+
+def _tried(form: str | None, *, is_number: bool) -> tuple[str, ...]:
+    if form is not None:
+        check_format(form)
+    if is_number:  # 20040315 has one meaning, whatever format other columns have
+        return _WHOLE if form is None else (form, *_WHOLE)
+    return FORMATS if form is None else (form,)
+
+
+def _parsed(cells: pd.Series, form: str) -> pd.Series:
+    """Datetimes of texts, NaT where the format does not fit."""
+    fits = cells.str.fullmatch(_SHAPES.get(form, _ANY_SHAPE))
+    if form == QUARTERS:
+        out = pd.Series(pd.NaT, index=cells.index, dtype="datetime64[ns]")
+        out[fits] = pd.PeriodIndex(cells[fits].str.upper(), freq="Q").to_timestamp()
+        return out
+    return pd.to_datetime(cells.where(fits), errors="coerce", format=form)
+
+
+def _given(column: pd.Series, table: str) -> pd.Series:
+    """The column; DataError if a row has nothing."""
+    missing = column.isna().to_numpy(dtype=np.bool_)
+    if missing.any():
+        row = int(missing.argmax())
+        raise DataError(
+            f"{table}: row {row} has the date {column.iloc[row]!r:.40}; every row needs one, "
+            f"{_ORDINARY}. Fill it in, or delete the row."
+        )
+    return column
+
+
+def _holds_dates(column: pd.Series) -> bool:
+    """Whether a column of objects holds dates or datetimes only, as Parquet files have them."""
+    given = column.dropna().tolist() if column.dtype == object else []
+    return bool(given) and all(isinstance(value, date) for value in given)
+
+
+def _cells(column: pd.Series) -> pd.Series:
+    """Texts without white space around them; whole numbers without a point."""
+    texts = [
+        str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+        for value in column.tolist()
+    ]
+    return pd.Series(texts, index=column.index, dtype=object)
+
+
+def _without_zone(days: pd.Series, table: str) -> pd.Series:
+    """The wall time; DataError if rows have different time zones."""
+    if days.dtype == object:
+        raise DataError(
+            f"{table}: the dates cannot be read (their time zones differ); one zone a column is "
+            "allowed. Convert them to one."
+        )
+    out: pd.Series = days.dt.tz_localize(None)
+    return out

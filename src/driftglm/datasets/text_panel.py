@@ -36,6 +36,7 @@ def load_text_panel(
     date: str = "date",
     text: str = "text",
     file: str = "file",
+    date_format: str | None = None,
 ) -> TextCorpus:
     """Documents with dates and covariates.
 
@@ -56,6 +57,8 @@ def load_text_panel(
         The table or the folder.
     key, date, text, file
         Names of the columns. Without a column of keys, rows are numbered, and none is a repetition.
+    date_format
+        How dates are written, in the words of strptime, such as "%d.%m.%Y"; None: as all rows show.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def load_text_panel(
         If a file is missing or a date cannot be read; the message names file and row.
     """
     place = Path(path).absolute()  # texts are read later, maybe from another working folder
-    columns = _Columns(key, date, text, file)
+    columns = _Columns(key, date, text, file, date_format)
     table = _find(place, "documents") if place.is_dir() else place
     dropped: Counter[str] = Counter({REPEATED: 0, NO_TEXT: 0})
     if table is not None:
@@ -105,6 +108,11 @@ class _Columns:
     date: str
     text: str
     file: str
+    date_format: str | None
+
+    def as_text(self, *others: str) -> tuple[str, ...]:
+        """Columns of a CSV file that stay as they stand; 01032004 is no number if it is a date."""
+        return (self.key, *others, *([self.date] if self.date_format else []))
 
 
 @dataclass(frozen=True)
@@ -147,7 +155,7 @@ def _find(folder: Path, name: str) -> Path | None:
 def _from_table(
     table: Path, columns: _Columns, dropped: Counter[str]
 ) -> tuple[pd.DataFrame, Reader]:
-    rows = read_table(table, as_text=(columns.key, columns.text))
+    rows = read_table(table, as_text=columns.as_text(columns.text))
     _require(rows, table, columns.text)
     frame = _dated(rows, table, columns)
     texts = rows[columns.text]
@@ -162,7 +170,7 @@ def _from_table(
 def _from_files(
     folder: Path, table: Path, columns: _Columns, dropped: Counter[str]
 ) -> tuple[pd.DataFrame, Reader]:
-    rows = read_table(table, as_text=(columns.key, columns.file))
+    rows = read_table(table, as_text=columns.as_text(columns.file))
     if columns.file not in rows:
         _require(rows, table, columns.key)
     frame = _dated(rows, table, columns)
@@ -196,7 +204,7 @@ def _require(rows: pd.DataFrame, table: Path, column: str) -> None:
 def _dated(rows: pd.DataFrame, table: Path, columns: _Columns) -> pd.DataFrame:
     """The table with its keys in `id` and datetimes in `date`, in front."""
     _require(rows, table, columns.date)
-    days = read_dates(rows[columns.date], table.name)
+    days = read_dates(rows[columns.date], table.name, columns.date_format)
     keys = rows[columns.key] if columns.key in rows else pd.Series(rows.index)
     unknown = (keys.isna() | (keys == "")).to_numpy(dtype=np.bool_)
     if unknown.any():

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from driftglm._typing import FloatArray
 from driftglm.data.timesteps import Freq
-from driftglm.datasets.dates import read_dates
+from driftglm.datasets.dates import parse_dates
 from driftglm.exceptions import DataError, TimeError
 from driftglm.tables.reading import Table, as_strings
 
@@ -74,8 +74,17 @@ def numbers(values: pd.Series, name: str, cure: str) -> FloatArray:
     return found
 
 
-def times(table: Table, name: str, freq: Freq) -> Any:
-    """Time labels for an estimator: whole numbers, dates or an ordered Categorical.
+def times(table: Table, name: str, freq: Freq, date_format: str | None = None) -> Any:
+    """Time labels for an estimator; see `read_times`."""
+    return read_times(table, name, freq, date_format)[0]
+
+
+def read_times(
+    table: Table, name: str, freq: Freq, date_format: str | None = None
+) -> tuple[Any, str | None]:
+    """Time labels for an estimator, and the format of dates that were texts.
+
+    Labels are whole numbers, dates or an ordered Categorical.
 
     Parameters
     ----------
@@ -86,6 +95,8 @@ def times(table: Table, name: str, freq: Freq) -> Any:
     freq
         Length of a step; needed for dates. With "Y", "Q", "M" and the like whole numbers are years,
         yyyymm or yyyymmdd.
+    date_format
+        How dates are written, in the words of strptime; None: as all rows show.
 
     Raises
     ------
@@ -95,19 +106,18 @@ def times(table: Table, name: str, freq: Freq) -> Any:
     values = column(table, name, "time")
     refuse_missing(values, name, "every row needs a time. Fill it in, or delete these rows.")
     if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
-        return values.array
+        return values.array, None
     if isinstance(values.dtype, pd.PeriodDtype):
-        return values.array
-    if is_numeric_dtype(values) and not isinstance(freq, str):
-        return values.to_numpy()
-    if not is_datetime64_any_dtype(values):
-        values = read_dates(values, f"{table.name}, column {name!r}")
+        return values.array, None
+    if is_numeric_dtype(values) and not isinstance(freq, str) and date_format is None:
+        return values.to_numpy(), None
+    dates = parse_dates(values, f"{table.name}, column {name!r}", date_format)
     if not isinstance(freq, str):
         raise TimeError(
-            f"column {name!r} holds dates ({values.iloc[0]:%Y-%m-%d} in row 0) and nothing says "
-            'how long a step is; pass freq="Y", "Q", "M", "W" or "D" (--freq M).'
+            f"column {name!r} holds dates ({dates.days.iloc[0]:%Y-%m-%d} in row 0) and nothing "
+            'says how long a step is; pass freq="Y", "Q", "M", "W" or "D" (--freq M).'
         )
-    return values.dt.tz_localize(None).to_numpy()
+    return dates.days.to_numpy(), dates.format
 
 
 def parse_freq(text: str | None) -> Freq:

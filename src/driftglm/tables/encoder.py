@@ -30,7 +30,9 @@ class TableSpec:
     """Which column plays which part; all others are features.
 
     `vocabulary` is the first and last frequency rank of words to keep; None: all words of a small
-    corpus, ranks 101 to 10101 of a large one. `freq` is the length of a step.
+    corpus, ranks 101 to 10101 of a large one. `freq` is the length of a step, `date_format` how
+    dates are written, in the words of strptime; None: as all rows show. The spec of a fitted model
+    has the format that was found.
     """
 
     target: str | None = None
@@ -42,6 +44,7 @@ class TableSpec:
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     vocabulary: tuple[int, int | None] | None = None
+    date_format: str | None = None
 
     @property
     def reserved(self) -> set[str]:

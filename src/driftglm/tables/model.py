@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 from driftglm.exceptions import DataError
 from driftglm.files import Storable
-from driftglm.tables.columns import Family, column, numbers, target, times
+from driftglm.tables.columns import Family, column, numbers, read_times, target, times
 from driftglm.tables.encoder import TableEncoder, TableSpec, fit_encoder
 from driftglm.tables.reading import Table
 
@@ -37,6 +37,7 @@ class Training:
     why: str
     weights: np.ndarray | None
     exposure: np.ndarray | None
+    date_format: str | None = None
 
     @property
     def extras(self) -> dict[str, Any]:
@@ -76,6 +77,7 @@ class TableModel(Storable):
         *,
         time: str | None = None,
         level: float | None = None,
+        date_format: str | None = None,
     ) -> pd.DataFrame:
         """Predictions, a row a row of the table, in its order.
 
@@ -88,6 +90,8 @@ class TableModel(Storable):
             to the step after the last.
         level
             Probability of the intervals, such as 0.9; None: no intervals.
+        date_format
+            How dates are written; None: as in training.
 
         Returns
         -------
@@ -99,7 +103,7 @@ class TableModel(Storable):
         X = self.encoder.matrix(table)
         extras: dict[str, Any] = {}
         if time is not None:
-            extras["time"] = times(table, time, spec.freq)
+            extras["time"] = times(table, time, spec.freq, date_format or spec.date_format)
         if spec.exposure is not None:
             extras["exposure"] = exposures(table, spec.exposure)
         with warnings.catch_warnings():
@@ -178,7 +182,9 @@ def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableMo
     estimator.fit(data.X, data.y, time=data.time, **data.extras)
     # Set here, since a sparse matrix cannot carry names into `fit`.
     estimator.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
-    return TableModel(encoder, estimator)
+    # New rows are read as those of training: alone they may not tell day from month.
+    spec = replace(encoder.spec, date_format=data.date_format)
+    return TableModel(replace(encoder, spec=spec), estimator)
 
 
 def read_training(table: Table, spec: TableSpec, family: str, X: Any) -> Training:
@@ -188,16 +194,18 @@ def read_training(table: Table, spec: TableSpec, family: str, X: Any) -> Trainin
     if table.n_rows < LEAST_ROWS:
         raise DataError(f"{table.name} has {table.n_rows} row; {LEAST_ROWS} or more are needed.")
     y, chosen, why = target(table, spec.target, family)
+    time, found = read_times(table, spec.time, spec.freq, spec.date_format)
     if spec.exposure is not None and chosen != "poisson":
         raise DataError(f"exposures belong to counts, but the family is {chosen}; use poisson.")
     return Training(
         X=X,
         y=y,
-        time=times(table, spec.time, spec.freq),
+        time=time,
         family=chosen,
         why=why,
         weights=None if spec.weights is None else _weights(table, spec.weights),
         exposure=None if spec.exposure is None else exposures(table, spec.exposure),
+        date_format=spec.date_format or found,
     )
 
 

@@ -79,7 +79,7 @@ def read_data(
     path
         The file. CSV, JSON lines and SVMlight may be packed as .gz.
     as_text
-        Columns of a CSV file that stay as they stand.
+        Columns of a CSV file, or `time` of a file of times, that stay as they stand.
     time_file
         A file with one time a line, for SVMlight files; it becomes the column `time`.
 
@@ -97,7 +97,9 @@ def read_data(
         table = _read_file(place, as_text)
     if not table.n_rows:
         raise DataError(f"{place.name} has no rows; a header alone cannot be used.")
-    return table if time_file is None else _with_times(table, Path(time_file))
+    if time_file is None:
+        return table
+    return _with_times(table, Path(time_file), as_text=TIME in as_text)
 
 
 def _read_file(path: Path, as_text: tuple[str, ...]) -> Table:
@@ -183,7 +185,7 @@ def read_svmlight(source: Any, name: str, *, trim: bool = True) -> Table:
     return table.without_unused() if trim else table
 
 
-def _with_times(table: Table, path: Path) -> Table:
+def _with_times(table: Table, path: Path, *, as_text: bool) -> Table:
     check_readable(path)
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -197,7 +199,7 @@ def _with_times(table: Table, path: Path) -> Table:
     times = pd.Series(lines).str.strip()
     numbers = pd.to_numeric(times, errors="coerce")
     frame = table.frame.copy()
-    frame[TIME] = times if numbers.isna().any() else numbers
+    frame[TIME] = times if as_text or numbers.isna().any() else numbers
     return Table(frame, table.name, table.block, table.block_names)
 
 
