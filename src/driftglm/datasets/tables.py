@@ -15,7 +15,7 @@ import pandas as pd
 
 from driftglm.exceptions import DataError
 
-_MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
+MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
 
 
 def read_table(path: Path, as_text: Collection[str] = ()) -> pd.DataFrame:
@@ -91,7 +91,7 @@ def _read_csv(path: Path, as_text: Collection[str]) -> pd.DataFrame:
 
 def _guessed(cells: pd.Series) -> pd.Series:
     """Numbers if all cells are numbers or missing, and not all missing; else strings."""
-    given = cells.mask(cells.isin(_MISSING))
+    given = cells.mask(cells.isin(MISSING))
     try:
         if given.notna().any():
             return pd.to_numeric(given)

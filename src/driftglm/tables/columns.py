@@ -14,6 +14,7 @@ from driftglm._typing import FloatArray
 from driftglm.data.timesteps import Freq
 from driftglm.datasets.dates import parse_dates
 from driftglm.exceptions import DataError, TimeError
+from driftglm.tables.cells import named_cells, refuse_spoilt
 from driftglm.tables.reading import Table, as_strings
 
 Family = Literal["gaussian", "binomial", "poisson"]
@@ -60,16 +61,15 @@ def is_number_column(values: pd.Series) -> bool:
     return bool(len(given)) and all(isinstance(v, bool | int | float | np.number) for v in given)
 
 
-def numbers(values: pd.Series, name: str, cure: str) -> FloatArray:
-    """A column as finite numbers; DataError names the first row that has none."""
+def numbers(table: Table, values: pd.Series, name: str, cure: str) -> FloatArray:
+    """A column of a table as finite numbers; DataError names the first cells that hold none."""
     refuse_missing(values, name, cure)
     found = pd.to_numeric(values.astype(object), errors="coerce").to_numpy(dtype=np.float64)
     bad = ~np.isfinite(found)
     if bad.any():
-        row = int(bad.argmax())
+        what = "which is no finite number" if bad.sum() == 1 else "which are no finite numbers"
         raise DataError(
-            f"column {name!r:.60} has {str(values.iloc[row])!r:.40} in row {row}, which is no "
-            f"finite number; {cure}"
+            f"column {name!r:.60} has {named_cells(table, values, bad)}, {what}; {cure}"
         )
     return found
 
@@ -133,7 +133,8 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, Family, st
     """Values to predict, the family, and why it is that one.
 
     "auto" takes texts, booleans and two-valued numbers for classes and all else for numbers:
-    whether whole numbers are counts, only the user knows.
+    whether whole numbers are counts, only the user knows. Texts that are numbers but for a
+    few are a mistake, unless the user says "binomial".
     """
     if family not in {"auto", "gaussian", "binomial", "poisson"}:
         raise DataError(f"family {family!r}; auto, gaussian, binomial and poisson are allowed.")
@@ -141,10 +142,13 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, Family, st
     if values.isna().all():
         raise DataError(f"the target {name!r:.60} has no values; name another column.")
     refuse_missing(values, name, "the target must be known in every row. Delete these rows.")
+    if family == "auto" and not is_number_column(values):
+        cure = "or, if they are classes, say so (--family binomial)."
+        refuse_spoilt(table, values, name, cure)
     chosen, why = (family, "as asked") if family != "auto" else _guess(values)
     if chosen == "binomial":
         return _classes(values, name), "binomial", why
-    found = numbers(values, name, "numbers are needed; for classes use family binomial.")
+    found = numbers(table, values, name, "numbers are needed; for classes use family binomial.")
     return found, "poisson" if chosen == "poisson" else "gaussian", why
 
 

@@ -99,8 +99,9 @@ def compare_table(
     if encoder.vocabulary is not None or any(each.kind == "levels" for each in encoder.columns):
         # Words and levels must be those of the training rows.
         X = table.frame[[each.name for each in encoder.columns] + [spec.text] * bool(spec.text)]
+        features = _of_features(spec, encoder)
         chosen = {
-            name: Pipeline([("features", TableFeatures(_of_features(spec))), ("model", model)])
+            name: Pipeline([("features", TableFeatures(features)), ("model", model)])
             for name, model in chosen.items()
         }
     if table.block is not None and X is not data.X:
@@ -120,9 +121,13 @@ def _check_classes(data: Training, models: Sequence[str]) -> None:
         )
 
 
-def _of_features(spec: TableSpec) -> TableSpec:
-    """The part of a spec that is about features alone."""
-    return TableSpec(text=spec.text, categorical=spec.categorical, vocabulary=spec.vocabulary)
+def _of_features(spec: TableSpec, encoder: TableEncoder) -> TableSpec:
+    """The part of a spec that is about features alone.
+
+    What a column is was decided on all rows; the rows of an origin are not asked again.
+    """
+    levels = tuple(each.name for each in encoder.columns if each.kind == "levels")
+    return TableSpec(text=spec.text, categorical=levels, vocabulary=spec.vocabulary)
 
 
 def parse_steps(text: str, freq: Freq) -> list[Any]:

@@ -14,6 +14,7 @@ from driftglm.data.timesteps import Freq
 from driftglm.datasets.corpus import TextCorpus
 from driftglm.estimators import DriftTextModel
 from driftglm.exceptions import DataError
+from driftglm.tables.cells import refuse_spoilt
 from driftglm.tables.columns import column, is_number_column, numbers
 from driftglm.tables.encoder import MANY_LEVELS, fit_words
 from driftglm.tables.reading import Table, as_strings
@@ -36,12 +37,16 @@ def effects_of(frame: pd.DataFrame, names: Sequence[str] | None, source: str) ->
     chosen = [n for n in frame.columns if n not in {"id", "date"}] if names is None else names
     parts: dict[str, np.ndarray] = {}
     for name in chosen:
-        values = column(Table(frame, source), name, "effect")
+        table = Table(frame, source)
+        values = column(table, name, "effect")
         if is_datetime64_any_dtype(values):
             raise DataError(f"column {name!r:.60} holds dates, which are no effect; leave it out.")
         if is_number_column(values):
-            parts[name] = numbers(values, name, "fill it in, or leave it out of --effects.")
+            cure = "fill it in, or leave it out of --effects."
+            parts[name] = numbers(table, values, name, cure)
             continue
+        if not any(isinstance(value, list | tuple | set | np.ndarray) for value in values):
+            refuse_spoilt(table, values, name, "or leave the column out of --effects.")
         items = [_items(value) for value in values]
         counts = Counter(level for row in items for level in row)
         levels = sorted(counts)

@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix, hstack
 
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
+from driftglm.tables.cells import NEARLY_ALL, refuse_spoilt
 from driftglm.tables.columns import column, is_number_column, near, numbers, refuse_missing
 from driftglm.tables.reading import Table, as_strings, check_header
 from driftglm.text import RankedVocabulary
@@ -22,6 +23,7 @@ from driftglm.text import RankedVocabulary
 FILL = "drop the column (--drop), fill the gaps, or delete these rows."
 LARGE = (101, 10101)  # the ranks kept of a large vocabulary
 MANY_LEVELS = 100
+MOST = 0.5
 MOST_DENSE = 300
 
 
@@ -132,7 +134,7 @@ class TableEncoder:
     def _column_part(self, table: Table, each: Column) -> Any:
         values = column(table, each.name, "feature of the model")
         if each.kind == "number":
-            return numbers(values, each.name, "numbers are needed, or " + FILL)[:, None]
+            return numbers(table, values, each.name, "numbers are needed, or " + FILL)[:, None]
         return _indicators(values, each)
 
     def _words(self) -> list[str]:
@@ -159,7 +161,7 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
     for name in (*spec.drop, *spec.categorical):
         column(table, name, "drop" if name in spec.drop else "categorical")
     kept = [str(name) for name in table.frame.columns if name not in spec.reserved]
-    found = tuple(_fit_column(table.frame[name], name, spec) for name in kept)
+    found = tuple(_fit_column(table, name, spec) for name in kept)
     # A column with one level only says nothing; it has no indicator and no feature.
     words = None if spec.text is None else fit_words(texts(table, spec.text), spec.vocabulary)
     encoder = TableEncoder(spec, found, words, table.block_names)
@@ -212,15 +214,15 @@ def texts(table: Table, name: str) -> list[str]:
     return [value if isinstance(value, str) else "" for value in values]
 
 
-def _fit_column(values: pd.Series, name: str, spec: TableSpec) -> Column:
-    declared = name in spec.categorical
+def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
+    values, declared = table.frame[name], name in spec.categorical
     if is_datetime64_any_dtype(values) and not declared:
         raise DataError(f"column {name!r:.60} holds dates, which are no feature; drop it (--drop).")
     if values.isna().all():
         raise DataError(f"column {name!r:.60} has no values; drop it (--drop).")
     refuse_missing(values, name, FILL)
     if is_number_column(values) and not declared:
-        numbers(values, name, FILL)
+        numbers(table, values, name, FILL)
         return Column(name, "number")
     odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
     if odd:
@@ -230,8 +232,12 @@ def _fit_column(values: pd.Series, name: str, spec: TableSpec) -> Column:
             "Drop it (--drop)."
         )
     counts = Counter(as_strings(values))
-    if not declared and len(counts) > max(MANY_LEVELS, len(values) // 2):
-        _refuse_spoilt_numbers(values, name)
+    many = len(counts) > max(MANY_LEVELS, len(values) // 2)
+    if not declared:
+        cure = f"or say that it is categorical (--categorical {name!r:.60}), or drop it (--drop)."
+        # Of many different texts most being numbers is enough: these are no levels.
+        refuse_spoilt(table, values, name, cure, least=MOST if many else NEARLY_ALL)
+    if many and not declared:
         raise DataError(
             f"column {name!r:.60} has {len(counts)} different texts in {len(values)} rows; drop "
             "it (--drop), read it as text (--text), or say that it is categorical (--categorical)."
@@ -240,17 +246,6 @@ def _fit_column(values: pd.Series, name: str, spec: TableSpec) -> Column:
     if set(levels) == {"False", "True"}:  # as booleans come out of CSV files
         levels = ["False", "True"]
     return Column(name, "levels", tuple(levels))
-
-
-def _refuse_spoilt_numbers(values: pd.Series, name: str) -> None:
-    """Raise DataError if most values are numbers: then the others are the mistake."""
-    found = pd.to_numeric(values.astype(object), errors="coerce").isna().to_numpy(dtype=np.bool_)
-    if 2 * found.sum() < found.size:
-        row = int(found.argmax())
-        raise DataError(
-            f"column {name!r:.60} has {str(values.iloc[row])!r:.40} in row {row}, and no number in "
-            f"{int(found.sum())} of {found.size} rows; correct these rows, or drop it (--drop)."
-        )
 
 
 def _indicators(values: pd.Series, each: Column) -> csr_matrix:

@@ -211,11 +211,11 @@ def read_training(table: Table, spec: TableSpec, family: str, X: Any) -> Trainin
 
 def exposures(table: Table, name: str) -> np.ndarray:
     """Exposures of the rows."""
-    return numbers(column(table, name, "exposure"), name, "exposures are positive numbers.")
+    return numbers(table, column(table, name, "exposure"), name, "exposures are positive numbers.")
 
 
 def _weights(table: Table, name: str) -> np.ndarray:
-    return numbers(column(table, name, "weights"), name, "weights are numbers, 0 or more.")
+    return numbers(table, column(table, name, "weights"), name, "weights are numbers, 0 or more.")
 
 
 def learned_sentence(estimator: Any) -> str:

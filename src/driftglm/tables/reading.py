@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import os
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,15 @@ class Table:
         Sparse features of an SVMlight file; None for other files.
     block_names
         A name a column of the block: `f` and the index that stands in the file.
+    path
+        The file, where its rows are all rows of one file, in order; see `lines_of`.
     """
 
     frame: pd.DataFrame
     name: str = "the table"
     block: csr_matrix | None = None
     block_names: tuple[str, ...] = ()
+    path: Path | None = None
 
     @property
     def n_rows(self) -> int:
@@ -53,7 +57,7 @@ class Table:
         block = self.block
         if block is None or block.shape[1] < 2 or block[:, [0]].nnz:  # noqa: PLR2004
             return self
-        return Table(self.frame, self.name, block[:, 1:], self.block_names[1:])
+        return replace(self, block=block[:, 1:], block_names=self.block_names[1:])
 
 
 def table_kind(path: Path) -> str:
@@ -112,7 +116,7 @@ def _read_file(path: Path, as_text: tuple[str, ...]) -> Table:
     frame = with_index(read_table(path, as_text))
     check_header([str(name) for name in frame.columns], path.name)
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
-    return Table(frame, path.name)
+    return Table(frame, path.name, path=path)
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:
@@ -151,6 +155,38 @@ def csv_header(path: Path) -> list[str]:
             "by commas. Save the file with commas."
         )
     return header
+
+
+def lines_of(table: Table, rows: Sequence[int]) -> list[int | None]:
+    """Lines of the file on which rows begin, counted from 1; None where a file has no lines.
+
+    The file is read again, since only messages about mistakes need this.
+    """
+    found: dict[int, int] = {}
+    kind = None if table.path is None else table_kind(table.path)
+    if table.path is not None and kind in {".csv", ".jsonl", ".ndjson"}:
+        with open_text(table.path) as stream:
+            starts = _csv_starts(stream) if kind == ".csv" else _json_starts(stream)
+            wanted = set(rows)
+            found = {row: line for row, line in enumerate(starts) if row in wanted}
+    return [found.get(row) for row in rows]
+
+
+def _csv_starts(stream: Iterable[str]) -> Iterator[int]:
+    """First line of every row; a cell may have several lines, and blank lines are no rows."""
+    reader, before = csv.reader(stream), 0
+    is_header = True
+    for cells in reader:
+        start, before = before + 1, reader.line_num
+        if not any(cell.strip() for cell in cells) and len(cells) <= 1:
+            continue
+        if not is_header:
+            yield start
+        is_header = False
+
+
+def _json_starts(stream: Iterable[str]) -> Iterator[int]:
+    return (k for k, line in enumerate(stream, start=1) if line.strip())
 
 
 def check_header(names: list[str], table: str) -> None:
@@ -200,7 +236,7 @@ def _with_times(table: Table, path: Path, *, as_text: bool) -> Table:
     numbers = pd.to_numeric(times, errors="coerce")
     frame = table.frame.copy()
     frame[TIME] = times if as_text or numbers.isna().any() else numbers
-    return Table(frame, table.name, table.block, table.block_names)
+    return replace(table, frame=frame)
 
 
 def as_strings(values: pd.Series) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from driftglm.datasets.tables import open_text
+from driftglm.datasets.tables import MISSING, open_text
 from driftglm.exceptions import DataError
 from driftglm.tables.reading import (
     SVMLIGHT,
@@ -26,8 +26,6 @@ from driftglm.tables.reading import (
     table_kind,
     with_index,
 )
-
-MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
 
 
 def iterate_tables(path: Path, n_rows: int) -> Iterator[Table]:

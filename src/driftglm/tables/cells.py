@@ -1,0 +1,73 @@
+"""Cells that should have been numbers: found by what stands around them, named with their lines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from driftglm._typing import BoolArray
+from driftglm.datasets.tables import MISSING
+from driftglm.exceptions import DataError
+from driftglm.tables.reading import Table, lines_of
+
+NEARLY_ALL = 0.9
+"""A column of texts of which at least this share would be numbers is a column of numbers with
+mistakes in it, unless the user says that it is categorical. Decimal commas and marks between
+thousands count as numbers here, as a person would read them; they are mistakes all the same."""
+_MARKED = r"[+-]?(\d+,\d+|\d{1,3}([,.' \u2019\u00a0\u202f]\d{3})+([.,]\d+)?)"
+N_NAMED = 3
+
+
+def spoilt(values: pd.Series, least: float = NEARLY_ALL) -> BoolArray | None:
+    """Which cells of a column of texts spoil it for numbers; None if it is no such column.
+
+    Parameters
+    ----------
+    values
+        The column. Words for a missing number, such as NA, are counted on neither side.
+    least
+        Share of the other cells that must be numbers, or nearly so.
+    """
+    gaps = values.isna().to_numpy(dtype=np.bool_)
+    texts = [str(value).strip() for value in values.tolist()]
+    cells = pd.Series(texts, dtype=object).mask(gaps | np.isin(texts, MISSING), None)
+    given = cells.notna()
+    is_number = pd.to_numeric(cells, errors="coerce").notna()
+    looks_so = is_number | cells.str.fullmatch(_MARKED).eq(other=True)
+    bad = given & ~is_number
+    if not bad.any() or looks_so[given].mean() < least:
+        return None
+    return bad.to_numpy(dtype=np.bool_)
+
+
+def refuse_spoilt(
+    table: Table, values: pd.Series, name: str, cure: str, *, least: float = NEARLY_ALL
+) -> None:
+    """Raise DataError if a column of texts is one of numbers but for some cells.
+
+    `cure` says what else the user may do than to correct them.
+    """
+    bad = spoilt(values, least)
+    if bad is not None:
+        raise DataError(
+            f"column {name!r:.60} has {named_cells(table, values, bad)}; {_others(bad)}, and "
+            f"numbers are written like 1234.5. Correct what is not, {cure}"
+        )
+
+
+def named_cells(table: Table, values: pd.Series, bad: BoolArray) -> str:
+    """The first bad cells with their rows and, where the file has lines, their lines."""
+    rows = np.flatnonzero(bad)[:N_NAMED].tolist()
+    shown = []
+    for row, line in zip(rows, lines_of(table, rows), strict=True):
+        where = f"row {row}" if line is None else f"row {row} (line {line})"
+        shown.append(f"{str(values.iloc[row])!r:.40} in {where}")
+    left = int(bad.sum()) - len(rows)
+    return ", ".join(shown) + (f" and {left} more" if left else "")
+
+
+def _others(bad: BoolArray) -> str:
+    n_good = int((~bad).sum())
+    if not n_good:
+        return "no cell is a number as it stands, though nearly all look like one"
+    return f"the other {n_good} of {bad.size} cells are numbers"
