@@ -6,12 +6,23 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
 
 SMALLEST, LARGEST = 1e-100, 1e100
 """Squares and sums of squares of such numbers neither vanish nor overflow."""
+
+
+def refuse_missing(values: pd.Series, name: str, cure: str) -> None:
+    """Raise DataError if a column has gaps; `cure` says what to do."""
+    missing = values.isna().to_numpy(dtype=np.bool_)
+    if missing.any():
+        raise DataError(
+            f"column {name!r:.60} has no value in {int(missing.sum())} of {missing.size} rows, "
+            f"first in row {int(missing.argmax())}; {cure}"
+        )
 
 
 def log_exposure(exposure: Any, n_rows: int) -> FloatArray:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import scipy.sparse as sp
 
 from driftglm._typing import IntArray
 from driftglm.distributed.client import Client
-from driftglm.distributed.shards import Shards
+from driftglm.distributed.shards import Shards, read_features
 from driftglm.distributed.worker import shape_of
 from driftglm.exceptions import DataError
 
@@ -130,6 +131,29 @@ def _of_array(X: Any, client: Client) -> Blocks:
     rows: Any = X.iloc if hasattr(X, "iloc") else X
     parts: Sequence[Any] = [rows[a:b] for a, b in pairwise(bounds)]
     return Blocks(list(parts), np.diff(bounds), n_columns)
+
+
+def shard_blocks(shards: Shards, given: dict[str, Any]) -> tuple[Blocks, dict[str, Any]]:
+    """The parts of a folder of shards, and the arguments of `fit` that name its columns, read.
+
+    `given` are the arguments beside X, by name; what is no name stays as it is. The time is the
+    column the shards were written with, if none is given.
+    """
+    dask: Any = import_module("dask")
+    manifest = shards.manifest()
+    if given.get("time") is None and manifest.time:
+        given = given | {"time": manifest.time}
+    named = {argument: name for argument, name in given.items() if isinstance(name, str)}
+    vectors = {
+        argument: shards.vector(manifest, name, argument) for argument, name in named.items()
+    }
+    names = shards.features(manifest, named.values())
+    width = 0 if shards.columns is not None else len(manifest.block_names)
+    read = dask.delayed(read_features, pure=True)
+    few = replace(manifest, parts=())  # what a task is sent
+    parts = [read(shards.folder, part, few, names, block=width > 0) for part in manifest.parts]
+    sizes = np.array([part.rows for part in manifest.parts], dtype=np.int64)
+    return Blocks(parts, sizes, len(names) + width), given | vectors
 
 
 def folder_of(X: Any) -> Shards | None:

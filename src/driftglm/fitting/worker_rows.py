@@ -19,8 +19,14 @@ from driftglm.design.directions import chosen_rows, directions_of
 from driftglm.distributed.client import Client, client_for, engine_errors
 from driftglm.distributed.design import WorkerDesign
 from driftglm.distributed.engine import Engine, announce
-from driftglm.distributed.shards import read_block
-from driftglm.distributed.sources import Blocks, blocks_of, folder_of, is_remote, to_vector
+from driftglm.distributed.sources import (
+    Blocks,
+    blocks_of,
+    folder_of,
+    is_remote,
+    shard_blocks,
+    to_vector,
+)
 from driftglm.distributed.worker import Spec, Summary, Wanted
 from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import resuming_advice
@@ -207,22 +213,8 @@ def _read(X: Any, given: Given, client: Client) -> tuple[Blocks, Given]:
     shards = folder_of(X)
     if shards is None:
         return blocks_of(X, client), _here(given)
-    dask: Any = import_module("dask")
-    manifest = shards.manifest()
-    named = {k: v for k, v in vars(given).items() if isinstance(v, str)}
-    if given.time is None and manifest["time"]:
-        named["time"] = manifest["time"]
-    for argument, name in named.items():
-        shards.check(manifest, name, argument)
-    names = list(manifest["columns"])
-    features = shards.features(manifest, named.values())
-    keys, n_block = [f"c{names.index(name)}" for name in features], int(manifest["n_block"])
-    n_block = 0 if shards.columns is not None else n_block
-    read = dask.delayed(read_block, pure=True)
-    parts = [read(shards.folder, part, keys, n_block) for part in manifest["parts"]]
-    sizes = np.array([part["rows"] for part in manifest["parts"]], dtype=np.int64)
-    vectors = {k: shards.vector(manifest, v) for k, v in named.items()}
-    return Blocks(parts, sizes, len(keys) + n_block), _here(Given(**{**vars(given), **vectors}))
+    blocks, read = shard_blocks(shards, vars(given))
+    return blocks, _here(Given(**read))
 
 
 def _checked(given: Given, blocks: Blocks, reading: Reading) -> Given:

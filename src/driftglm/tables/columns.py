@@ -11,6 +11,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from driftglm._typing import FloatArray
+from driftglm.data.checks import refuse_missing
 from driftglm.data.timesteps import Freq
 from driftglm.datasets.dates import parse_dates
 from driftglm.exceptions import DataError, TimeError
@@ -41,16 +42,6 @@ def near(name: str, known: Sequence[str]) -> str:
         return f"did you mean {' or '.join(repr(each) for each in close)}?"
     shown = ", ".join(repr(each) for each in known[:N_SHOWN])
     return f"its columns are {shown}{', ...' if len(known) > N_SHOWN else ''}."
-
-
-def refuse_missing(values: pd.Series, name: str, cure: str) -> None:
-    """Raise DataError if a column has gaps; `cure` says what to do."""
-    missing = values.isna().to_numpy(dtype=np.bool_)
-    if missing.any():
-        raise DataError(
-            f"column {name!r:.60} has no value in {int(missing.sum())} of {missing.size} rows, "
-            f"first in row {int(missing.argmax())}; {cure}"
-        )
 
 
 def is_number_column(values: pd.Series) -> bool:

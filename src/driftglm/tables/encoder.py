@@ -13,10 +13,11 @@ import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype
 from scipy.sparse import csr_matrix, hstack
 
+from driftglm.data.checks import refuse_missing
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.tables.cells import NEARLY_ALL, refuse_spoilt
-from driftglm.tables.columns import column, is_number_column, near, numbers, refuse_missing
+from driftglm.tables.columns import column, is_number_column, near, numbers
 from driftglm.tables.reading import Table, as_strings, check_header
 from driftglm.text import RankedVocabulary
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
+from driftglm.data.shards import first_used
 from driftglm.datasets.tables import open_text, read_table
 from driftglm.exceptions import DataError
 
@@ -55,9 +56,10 @@ class Table:
     def without_unused(self) -> Table:
         """Drop column 0 of the block if nothing is in it: files that count from 1 have none."""
         block = self.block
-        if block is None or block.shape[1] < 2 or block[:, [0]].nnz:  # noqa: PLR2004
+        if block is None:
             return self
-        return replace(self, block=block[:, 1:], block_names=self.block_names[1:])
+        first = first_used(block.shape[1], holds_first=(block.indices == 0).any())
+        return replace(self, block=block[:, first:], block_names=self.block_names[first:])
 
 
 def table_kind(path: Path) -> str:

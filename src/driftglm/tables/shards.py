@@ -1,7 +1,6 @@
-"""Row shards: a folder of parts of bounded size, for fits that do not hold all rows at once.
+"""Tables as row shards, for fits that do not hold all rows at once; see `driftglm.data.shards`.
 
-`manifest.json` is written last, so that a folder without one is known to be incomplete. A part is
-a zip of .npy arrays; texts are bytes and offsets, never objects.
+`manifest.json` is written last, so that a folder without one is known to be incomplete.
 """
 
 from __future__ import annotations
@@ -11,66 +10,39 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 
+from driftglm.data.shards import (
+    FORMAT,
+    KIND,
+    MANIFEST,
+    Arrays,
+    Kind,
+    Manifest,
+    Part,
+    block_arrays,
+    column_arrays,
+    first_used,
+    holds_first_column,
+    kind_of,
+    read_arrays,
+    read_block,
+    read_column,
+    read_manifest,
+)
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError
-from driftglm.files import DamagedFileError, pack, unpack, write_atomically
+from driftglm.files import pack, write_atomically
 from driftglm.tables.columns import times
 from driftglm.tables.reading import Table
 from driftglm.tables.streams import iterate_tables
 
-MANIFEST = "manifest.json"
-FORMAT = 1
-KIND = "driftglm shards"
 PART = "part-{:05d}.zip"
-
-
-@dataclass(frozen=True)
-class Part:
-    """One file of rows: its name, their number, its checksum and, by step, how many."""
-
-    file: str
-    rows: int
-    sha256: str
-    steps: dict[str, int]
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a folder of shards holds.
-
-    Parameters
-    ----------
-    source
-        Name of the file the rows came from.
-    columns
-        By name, "number", "text" or "date".
-    n_rows, n_block
-        Rows of all parts; sparse features of an SVMlight file, 0 for other files.
-    time, freq
-        The column of times, if one was named, and the length of a step.
-    steps
-        By step, the number of rows.
-    parts
-        The files, in the order of rows.
-    """
-
-    source: str
-    columns: dict[str, str]
-    n_rows: int
-    n_block: int
-    time: str | None
-    freq: Freq
-    steps: dict[str, int]
-    parts: tuple[Part, ...]
 
 
 def write_shards(
@@ -105,15 +77,18 @@ def write_shards(
     place = Path(folder)
     _clear(place, overwrite=overwrite)
     parts: list[Part] = []
-    kinds: dict[str, str] = {}
-    n_block, total = 0, Counter[str]()
+    kinds: dict[str, Kind] = {}
+    n_block, holds_first, total = 0, False, Counter[str]()
     for k, table in enumerate(iterate_tables(Path(path), rows)):
         steps = _step_counts(table, time, freq)
-        data = pack({"rows": table.n_rows}, _arrays(table, kinds))
+        arrays = _arrays(table, kinds)
+        data = pack({"rows": table.n_rows}, arrays)
         name = PART.format(k)
         write_atomically(place / name, data)
         parts.append(Part(name, table.n_rows, hashlib.sha256(data).hexdigest(), dict(steps)))
-        n_block = max(n_block, 0 if table.block is None else table.block.shape[1])
+        if table.block is not None:
+            n_block = max(n_block, table.block.shape[1])
+            holds_first |= holds_first_column(arrays)
         total.update(steps)
         if progress is not None:
             progress(table.n_rows)
@@ -122,37 +97,12 @@ def write_shards(
     n_rows = sum(part.rows for part in parts)
     ordered = {step: total[step] for step in sorted(total, key=_step_order)}
     source = Path(path).name
-    manifest = Manifest(source, kinds, n_rows, n_block, time, freq, ordered, tuple(parts))
+    first = first_used(n_block, holds_first=holds_first)
+    manifest = Manifest(source, kinds, n_rows, n_block, time, freq, ordered, tuple(parts), first)
     content = {"kind": KIND, "format": FORMAT, **asdict(manifest)}
     text = json.dumps(content, indent=2, ensure_ascii=False)
     write_atomically(place / MANIFEST, text.encode())
     return manifest
-
-
-def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
-    """The manifest of a complete folder; DataError if there is none, or if it is damaged."""
-    path = Path(folder) / MANIFEST
-    if not path.is_file():
-        raise DataError(
-            f"the folder {str(folder)!r} has no {MANIFEST}: it holds no shards, or the run "
-            "that wrote them did not finish. Run `driftglm shard` again."
-        )
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content.pop("kind") != KIND:
-            raise DamagedFileError(f"{MANIFEST} is of another kind.")  # noqa: TRY301
-        found = content.pop("format")
-        if found != FORMAT:
-            raise DamagedFileError(  # noqa: TRY301
-                f"{MANIFEST} has format {found}, this version reads {FORMAT}; write the shards "
-                "again with this version."
-            )
-        parts = tuple(Part(**part) for part in content.pop("parts"))
-        return Manifest(**content, parts=parts)
-    except DamagedFileError:
-        raise
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DamagedFileError(f"{path.name} cannot be read ({error}).") from error
 
 
 def iterate_shards(folder: str | os.PathLike[str]) -> Iterator[Table]:
@@ -164,22 +114,11 @@ def iterate_shards(folder: str | os.PathLike[str]) -> Iterator[Table]:
 
 def read_part(folder: str | os.PathLike[str], manifest: Manifest, part: Part) -> Table:
     """One part of a folder of shards."""
-    if Path(part.file).name != part.file:
-        raise DamagedFileError(f"{MANIFEST} names the part {part.file!r:.60} outside the folder.")
-    path = Path(folder) / part.file
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DamagedFileError(f"{part.file} cannot be read ({error.strerror}).") from error
-    if hashlib.sha256(data).hexdigest() != part.sha256:
-        raise DamagedFileError(f"{part.file} is not as it was written; run `driftglm shard` again.")
-    _, arrays = unpack(data)
-    names = list(manifest.columns)
-    columns = {
-        name: _column(arrays, f"c{k}", manifest.columns[name]) for k, name in enumerate(names)
-    }
+    arrays = read_arrays(folder, part)
+    columns = {name: read_column(arrays, manifest, name) for name in manifest.columns}
     frame = pd.DataFrame(columns, index=range(part.rows))
-    return Table(frame, manifest.source, *_block(arrays, manifest.n_block, part.rows))
+    block = read_block(arrays, manifest, part.rows)
+    return Table(frame, manifest.source, block, manifest.block_names)
 
 
 def read_shards(folder: str | os.PathLike[str]) -> Table:
@@ -189,7 +128,7 @@ def read_shards(folder: str | os.PathLike[str]) -> Table:
     if tables[0].block is None:
         return Table(frame, Path(folder).name)
     block = csr_matrix(vstack([table.block for table in tables if table.block is not None]))
-    return Table(frame, Path(folder).name, block, tables[0].block_names).without_unused()
+    return Table(frame, Path(folder).name, block, tables[0].block_names)
 
 
 def _clear(folder: Path, *, overwrite: bool) -> None:
@@ -234,56 +173,10 @@ def _step_order(step: str) -> tuple[float, str]:
         return 0.0, step
 
 
-def _arrays(table: Table, kinds: dict[str, str]) -> dict[str, np.ndarray]:
+def _arrays(table: Table, kinds: dict[str, Kind]) -> Arrays:
     """Arrays of a part; `kinds` is filled by the first part and holds for all."""
-    out: dict[str, np.ndarray] = {}
+    out: Arrays = {}
     for k, name in enumerate(table.frame.columns):
         values = table.frame[name]
-        kind = kinds.setdefault(str(name), _kind(values))
-        if kind == "text":
-            out |= _packed_text(values, f"c{k}")
-        elif kind == "date":
-            out[f"c{k}"] = values.to_numpy(dtype="datetime64[us]").astype(np.int64)
-        else:
-            out[f"c{k}"] = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    if table.block is not None:
-        block = table.block
-        out |= {"data": block.data, "indices": block.indices, "indptr": block.indptr}
-    return out
-
-
-def _kind(values: pd.Series) -> str:
-    if pd.api.types.is_numeric_dtype(values):
-        return "number"
-    return "date" if pd.api.types.is_datetime64_any_dtype(values) else "text"
-
-
-def _packed_text(values: pd.Series, key: str) -> dict[str, np.ndarray]:
-    missing = values.isna().to_numpy(dtype=np.bool_)
-    encoded = [
-        b"" if gap else str(value).encode()
-        for value, gap in zip(values.tolist(), missing, strict=True)
-    ]
-    ends = np.cumsum([0, *(len(part) for part in encoded)], dtype=np.int64)
-    letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    return {f"{key}.letters": letters, f"{key}.ends": ends, f"{key}.missing": missing}
-
-
-def _column(arrays: dict[str, np.ndarray], key: str, kind: str) -> Any:
-    if kind == "date":
-        return arrays[key].view("datetime64[us]")
-    if kind != "text":
-        return arrays[key]
-    letters, ends = arrays[f"{key}.letters"].tobytes(), arrays[f"{key}.ends"]
-    texts = [letters[a:b].decode() for a, b in pairwise(ends)]
-    missing = arrays[f"{key}.missing"]
-    return np.array([None if gap else t for t, gap in zip(texts, missing, strict=True)], object)
-
-
-def _block(
-    arrays: dict[str, np.ndarray], n_block: int, n_rows: int
-) -> tuple[csr_matrix | None, tuple[str, ...]]:
-    if not n_block:
-        return None, ()
-    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-    return csr_matrix(parts, shape=(n_rows, n_block)), tuple(f"f{i}" for i in range(n_block))
+        out |= column_arrays(values, f"c{k}", kinds.setdefault(str(name), kind_of(values)))
+    return out if table.block is None else out | block_arrays(table.block)

@@ -1,0 +1,188 @@
+"""A folder of row shards: what its manifest says, and what stands in a part.
+
+`manifest.json` names the parts, and a folder without one holds no shards. A part is a zip of .npy
+arrays: column k is `c<k>`, texts are letters, ends and a mask of what is missing, and the sparse
+block of an SVMlight file is `data`, `indices` and `indptr`. Whoever reads shards, in this process
+or on a worker, does it by this module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+from scipy.sparse import csr_matrix
+
+from driftglm.data.timesteps import Freq
+from driftglm.exceptions import DataError
+from driftglm.files import DamagedFileError, unpack
+
+MANIFEST = "manifest.json"
+KIND, FORMAT = "driftglm shards", 1
+Kind = Literal["number", "text", "date"]
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file of rows: its name, their number, its checksum and, by step, how many."""
+
+    file: str
+    rows: int
+    sha256: str
+    steps: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder of shards holds.
+
+    Parameters
+    ----------
+    source
+        Name of the file the rows came from.
+    columns
+        By name, "number", "text" or "date".
+    n_rows, n_block
+        Rows of all parts; width of the sparse block of an SVMlight file, 0 for other files.
+    time, freq
+        The column of times, if one was named, and the length of a step.
+    steps
+        By step, the number of rows.
+    parts
+        The files, in the order of rows.
+    first_block
+        First column of the block that is used: files that count from 1 have nothing in column 0.
+        None in folders of an earlier version; `read_manifest` then looks.
+    """
+
+    source: str
+    columns: dict[str, Kind]
+    n_rows: int
+    n_block: int
+    time: str | None
+    freq: Freq
+    steps: dict[str, int]
+    parts: tuple[Part, ...]
+    first_block: int | None = None
+
+    @property
+    def block_names(self) -> tuple[str, ...]:
+        """Names of the columns of the block: `f` and the index that stood in the file."""
+        return tuple(f"f{i}" for i in range(self.first_block or 0, self.n_block))
+
+
+def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
+    """The manifest of a complete folder; DataError if there is none, or if it is damaged."""
+    path = Path(folder) / MANIFEST
+    if not path.is_file():
+        raise DataError(
+            f"the folder {str(folder)!r} has no {MANIFEST}: it is not there, holds no shards, or "
+            "the run that wrote them did not finish. Run `driftglm shard` again."
+        )
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content.pop("kind") != KIND:
+            raise DamagedFileError(f"{MANIFEST} is of another kind.")  # noqa: TRY301
+        found = content.pop("format")
+        if found != FORMAT:
+            raise DamagedFileError(  # noqa: TRY301
+                f"{MANIFEST} has format {found}, this version reads {FORMAT}; write the shards "
+                "again with this version."
+            )
+        parts = tuple(Part(**part) for part in content.pop("parts"))
+        manifest = Manifest(**content, parts=parts)
+    except DamagedFileError:
+        raise
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DamagedFileError(f"{path} cannot be read ({error}).") from error
+    if manifest.first_block is None:
+        used = manifest.n_block and any(
+            holds_first_column(read_arrays(folder, part)) for part in parts
+        )
+        return replace(manifest, first_block=first_used(manifest.n_block, holds_first=bool(used)))
+    return manifest
+
+
+def first_used(n_block: int, *, holds_first: bool) -> int:
+    """First column of a block that is kept: 1 if nothing is in column 0 and there are others."""
+    return int(n_block > 1 and not holds_first)
+
+
+def holds_first_column(arrays: Arrays) -> bool:
+    """Whether a part has an entry in column 0 of its block."""
+    return bool((arrays["indices"] == 0).any())
+
+
+def read_arrays(folder: str | os.PathLike[str], part: Part) -> Arrays:
+    """The arrays of one part, checked against the manifest."""
+    if Path(part.file).name != part.file:
+        raise DamagedFileError(f"{MANIFEST} names the part {part.file!r:.60} outside the folder.")
+    try:
+        data = (Path(folder) / part.file).read_bytes()
+    except OSError as error:
+        raise DamagedFileError(
+            f"{part.file} cannot be read ({error.strerror}); the folder must be complete, and "
+            "every worker must be able to read it under the same path."
+        ) from error
+    if hashlib.sha256(data).hexdigest() != part.sha256:
+        raise DamagedFileError(f"{part.file} is not as it was written; run `driftglm shard` again.")
+    return unpack(data)[1]
+
+
+def read_column(arrays: Arrays, manifest: Manifest, name: str) -> np.ndarray:
+    """One column of a part; what is missing is None, NaN or NaT."""
+    key, kind = f"c{list(manifest.columns).index(name)}", manifest.columns[name]
+    if kind == "date":
+        return arrays[key].view("datetime64[us]")
+    if kind == "number":
+        return arrays[key]
+    letters, ends = arrays[f"{key}.letters"].tobytes(), arrays[f"{key}.ends"]
+    out = np.array([letters[a:b].decode() for a, b in pairwise(ends)], dtype=object)
+    out[arrays[f"{key}.missing"]] = None
+    return out
+
+
+def read_block(arrays: Arrays, manifest: Manifest, n_rows: int) -> csr_matrix | None:
+    """The sparse block of a part without the column that no part uses; None if there is none."""
+    if not manifest.n_block:
+        return None
+    entries = arrays["data"], arrays["indices"], arrays["indptr"]
+    block = csr_matrix(entries, shape=(n_rows, manifest.n_block))
+    return block[:, manifest.first_block or 0 :]
+
+
+def kind_of(values: pd.Series) -> Kind:
+    """How a column is stored."""
+    if is_numeric_dtype(values):
+        return "number"
+    return "date" if is_datetime64_any_dtype(values) else "text"
+
+
+def column_arrays(values: pd.Series, key: str, kind: Kind) -> Arrays:
+    """The arrays of one column; `read_column` is the way back."""
+    if kind == "number":
+        return {key: values.to_numpy(dtype=np.float64, na_value=np.nan)}
+    if kind == "date":
+        return {key: values.to_numpy(dtype="datetime64[us]").astype(np.int64)}
+    missing = values.isna().to_numpy(dtype=np.bool_)
+    encoded = [
+        b"" if gap else str(value).encode()
+        for value, gap in zip(values.tolist(), missing, strict=True)
+    ]
+    ends = np.cumsum([0, *(len(part) for part in encoded)], dtype=np.int64)
+    letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return {f"{key}.letters": letters, f"{key}.ends": ends, f"{key}.missing": missing}
+
+
+def block_arrays(block: Any) -> Arrays:
+    """The arrays of a sparse block; `read_block` is the way back."""
+    return {"data": block.data, "indices": block.indices, "indptr": block.indptr}
