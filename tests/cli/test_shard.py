@@ -38,12 +38,38 @@ def test_an_unfinished_folder_is_refused_and_can_be_filled_again(run, table):
     Path("parts/manifest.json").unlink()
     words = ("fit", "parts", "--target", "price", "--time", "year", "-o", "m.drift")
     assert "did not finish" in run(*words, code=None).error()
+    left = sorted(path.name for path in Path("parts").iterdir())
     run("shard", table, "-o", "parts", "--rows", 100)
-    assert sorted(path.name for path in Path("parts").iterdir()) == [
-        "manifest.json",
-        "part-00000.zip",
-        "part-00001.zip",
-    ]
+    manifest = json.loads(Path("parts/manifest.json").read_text())
+    # Nothing says whose the parts are that were left; they are neither read nor removed.
+    names = {"manifest.json", *(part["file"] for part in manifest["parts"])}
+    assert sorted(names | set(left)) == sorted(path.name for path in Path("parts").iterdir())
+    run(*words)
+
+
+def test_shards_are_not_lost_to_a_file_that_cannot_be_read(run, table):
+    run("shard", table, "-o", "parts", "--rows", 50)
+    before = {path.name: path.read_bytes() for path in Path("parts").iterdir()}
+    Path("empty.csv").write_text("year,price\n")
+    Path("bad.csv").write_text("year,year\n1,2\n")
+    for source, why in (
+        ("nonexist.csv", "does not exist"),
+        ("parts", "is a folder; a file is needed"),
+        ("empty.csv", "has no rows"),
+        ("bad.csv", "2 columns named 'year'"),
+    ):
+        assert why in run("shard", source, "-o", "parts", "--overwrite", code=None).error()
+        assert {path.name: path.read_bytes() for path in Path("parts").iterdir()} == before
+
+
+def test_files_of_the_user_are_kept(run, table):
+    Path("mine").mkdir()
+    Path("mine/part-2020-photos.zip").write_bytes(b"photos")
+    said = run("shard", table, "-o", "mine", code=None).error()
+    assert "holds other files ('part-2020-photos.zip'); choose an empty one" in said
+    assert Path("mine/part-2020-photos.zip").read_bytes() == b"photos"
+    assert run("shard", "nonexist.csv", "-o", "new", code=None).error()
+    assert not Path("new").exists()
 
 
 def test_a_bad_file_leaves_no_manifest(run):

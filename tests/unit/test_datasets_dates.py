@@ -151,6 +151,14 @@ def test_years_of_two_digits_are_read_if_the_format_is_given():
     assert found.tolist() == [pd.Timestamp(2019, 4, 13)]
 
 
+def test_digits_without_marks_must_all_be_there():
+    # The zero of 01032004 was lost with its text; it is not the tenth of March.
+    with pytest.raises(DataError, match="row 0 has the date '1032004'"):
+        read_dates(pd.Series([1032004]), "a.parquet", "%d%m%Y")
+    found = read_dates(pd.Series(["01032004"]), "a.csv", "%d%m%Y")
+    assert found.tolist() == [pd.Timestamp(2004, 3, 1)]
+
+
 def test_a_gap_is_named():
     with pytest.raises(DataError, match="row 1 has the date None"):
         read_dates(pd.Series(["13.04.2019", None], dtype=object), "a.csv")

@@ -1,6 +1,9 @@
 """Shards hold the rows of their file, whatever it is, and betray every change."""
 
 import json
+import signal
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -106,15 +109,142 @@ def test_damage_and_incomplete_folders_are_refused(frame, tmp_path):
         read_manifest(tmp_path / "s")
 
 
-def test_a_run_that_breaks_off_leaves_no_manifest(frame, tmp_path):
+def stop(_):
+    raise KeyboardInterrupt
+
+
+def test_a_run_that_breaks_off_leaves_nothing(frame, tmp_path):
     frame.to_csv(tmp_path / "a.csv", index=False)
-
-    def stop(_):
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         write_shards(tmp_path / "a.csv", tmp_path / "s", rows=40, progress=stop)
-    assert [path.name for path in (tmp_path / "s").iterdir()] == ["part-00000.zip"]
-    with pytest.raises(DataError, match="did not finish"):
-        read_shards(tmp_path / "s")
+    assert not (tmp_path / "s").exists()
     assert write_shards(tmp_path / "a.csv", tmp_path / "s", rows=40).n_rows == 100
+
+
+def held(folder):
+    """Every file of a folder and what is in it."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_shards_are_replaced_only_once_the_new_ones_stand(frame, tmp_path):
+    place = tmp_path / "s"
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    write_shards(tmp_path / "a.csv", place, rows=40)
+    before = held(place)
+    frame.assign(gap=2.5).to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(KeyboardInterrupt):
+        write_shards(tmp_path / "b.csv", place, rows=40, overwrite=True, progress=stop)
+    assert held(place) == before
+    write_shards(tmp_path / "b.csv", place, rows=50, overwrite=True)
+    manifest = read_manifest(place)
+    assert {path.name for path in place.iterdir()} == {
+        "manifest.json",
+        *(part.file for part in manifest.parts),
+    }
+    assert (read_shards(place).frame["gap"] == 2.5).all()
+
+
+@pytest.mark.parametrize(
+    "moment", ["progress", "rename", "write_atomically manifest", "unlink", "_sweep"]
+)
+def test_shards_can_be_read_after_a_kill_at_any_moment(moment, frame, tmp_path):
+    place = tmp_path / "s"
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    write_shards(tmp_path / "a.csv", place, rows=40)
+    frame.assign(gap=2.5).to_csv(tmp_path / "b.csv", index=False)
+    script = f"""
+import os, signal
+from pathlib import Path
+from driftglm.tables import shards
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+moment, progress = {moment!r}, None
+if moment == "progress":
+    progress = die
+elif moment == "rename":  # of the second part
+    rename = Path.rename
+    def once(self, target):
+        if "00001" in self.name:
+            die()
+        return rename(self, target)
+    Path.rename = once
+elif moment == "unlink":  # of the second old part
+    unlink = Path.unlink
+    done = []
+    def once(self, *args, **more):
+        if self.parent == Path({str(place)!r}):
+            done.append(self)
+            if len(done) == 2:
+                die()
+        return unlink(self, *args, **more)
+    Path.unlink = once
+elif moment == "_sweep":
+    shards._sweep = die
+else:
+    write = shards.write_atomically
+    shards.write_atomically = lambda path, data: (
+        die() if path.name == "manifest.json" else write(path, data)
+    )
+shards.write_shards({str(tmp_path / "b.csv")!r}, {str(place)!r}, rows=40, overwrite=True,
+                    progress=progress)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)  # noqa: S603
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    found = read_shards(place).frame
+    is_new = moment in {"unlink", "_sweep"}
+    pd.testing.assert_series_equal(
+        found["gap"], pd.Series(2.5, range(100), name="gap") if is_new else frame["gap"]
+    )
+    write_shards(tmp_path / "b.csv", place, rows=40, overwrite=True)
+    assert not list(place.glob(".writing-*"))
+    assert (read_shards(place).frame["gap"] == 2.5).all()
+
+
+def test_only_what_the_old_manifest_names_is_removed(frame, tmp_path):
+    place = tmp_path / "s"
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    write_shards(tmp_path / "a.csv", place, rows=40)
+    own = {"part-2020-photos.zip": b"photos", "part-00007.zip": b"mine", "notes.txt": b"dear"}
+    for name, data in own.items():
+        (place / name).write_bytes(data)
+    (tmp_path / "outside.zip").write_bytes(b"x")
+    content = json.loads((place / "manifest.json").read_text())
+    content["parts"].append(content["parts"][0] | {"file": "../outside.zip"})
+    (place / "manifest.json").write_text(json.dumps(content))
+    for _ in range(2):
+        write_shards(tmp_path / "a.csv", place, rows=10, overwrite=True)
+        assert {name: (place / name).read_bytes() for name in own} == own
+        assert len(list(place.iterdir())) == 1 + 10 + len(own)
+        assert len(read_shards(place).frame) == 100
+    assert (tmp_path / "outside.zip").exists()
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "no json", '{"kind": "chrome extension"}'])
+def test_a_manifest_of_something_else_is_never_replaced(text, frame, tmp_path):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "manifest.json").write_text(text)
+    with pytest.raises(DataError, match="none of shards, or is damaged"):
+        write_shards(tmp_path / "a.csv", tmp_path / "s", overwrite=True)
+    assert held(tmp_path / "s") == {"manifest.json": text.encode()}
+
+
+def test_dates_of_a_file_are_read_by_one_format_whatever_a_part_shows(tmp_path):
+    days = pd.Series(pd.date_range("2019-01-01", "2019-12-31"))
+    frame = pd.DataFrame({"day": days.dt.strftime("%d/%m/%Y"), "x": 1.0})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    manifest = write_shards(tmp_path / "a.csv", tmp_path / "s", rows=10, time="day", freq="M")
+    assert manifest.steps == {
+        str(month): n for month, n in days.dt.to_period("M").value_counts(sort=False).items()
+    }
+    assert manifest.columns["day"] == "date"
+    assert (read_shards(tmp_path / "s").frame["day"] == days).all()
+    frame.head(12).to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(DataError, match="--date-format"):
+        write_shards(tmp_path / "b.csv", tmp_path / "t", time="day", freq="M")
+    manifest = write_shards(
+        tmp_path / "b.csv", tmp_path / "t", rows=5, time="day", freq="M", date_format="%d/%m/%Y"
+    )
+    assert manifest.steps == {"2019-01": 12}

@@ -19,6 +19,7 @@ def command(
     rows: Annotated[int, typer.Option(metavar="N", min=1, help="Rows a part.")] = 100_000,
     time: opt.Time = None,
     freq: opt.Freq = None,
+    date_format: opt.DateFormat = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace shards that are there.")
     ] = False,
@@ -38,6 +39,7 @@ def command(
             rows=rows,
             time=time,
             freq=parse_freq(freq),
+            date_format=date_format,
             overwrite=overwrite,
             progress=advance,
         )

@@ -40,15 +40,11 @@ FORMATS = (
 )
 """What is tried. Years of two digits are not: 03.04.05 has six readings."""
 
-# pandas takes "now" and "today" for dates in every format, and 200412 for the second of January.
+# pandas takes "now" and "today" for dates in every format.
 _SHAPES = {
-    "%Y": r"\d{4}",
-    "%Y%m": r"\d{6}",
-    "%Y%m%d": r"\d{8}",
     ISO: r"\d{8}|\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].+)?",
     QUARTERS: r"\d{4}-?[Qq][1-4]",
 }
-_ANY_SHAPE = r".*\d.*"
 _ORDINARY = "such as 2004-03-15"
 _OPTION = "pass its format in the words of strptime (--date-format %d.%m.%Y, date_format=)"
 
@@ -96,20 +92,26 @@ def parse_dates(column: pd.Series, table: str, form: str | None = None) -> Dates
     DataError
         If a row has no date, if no format fits all rows, or if several do and disagree.
     """
-    if is_datetime64_any_dtype(column) or _holds_dates(column):
-        return Dates(_without_zone(pd.to_datetime(_given(column, table)), table))
     if isinstance(column.dtype, pd.PeriodDtype):
         return Dates(_given(column, table).dt.to_timestamp())
-    is_number = is_numeric_dtype(column)
-    cells = _cells(_given(column, table))
-    search = FormatSearch(table, tried=_tried(form, is_number=is_number))
-    search.see(cells)
-    found = form if form in search.fits else search.decide()
+    if holds_dates(column):
+        return Dates(_without_zone(pd.to_datetime(_given(column, table)), table))
+    search = FormatSearch.of(column, table, form)
+    search.see(column)
+    found, cells = search.decide(), _cells(column)
     unique = cells.drop_duplicates()
     days = pd.Series(_parsed(unique, found).array, index=unique.to_numpy())
     each = pd.Series(days.loc[cells.to_numpy()].array, index=column.index, name=column.name)
-    certain = not is_number and (len(search.fits) == 1 or found == ISO)
+    certain = not is_numeric_dtype(column) and (len(search.fits) == 1 or found == ISO)
     return Dates(_without_zone(each, table), found if certain else None)
+
+
+def holds_dates(column: pd.Series) -> bool:
+    """Whether a column holds dates that are no texts, maybe as objects, as Parquet files do."""
+    if is_datetime64_any_dtype(column) or isinstance(column.dtype, pd.PeriodDtype):
+        return True
+    given = column.dropna().tolist() if column.dtype == object else []
+    return bool(given) and all(isinstance(value, date) for value in given)
 
 
 def check_format(form: str) -> None:
@@ -141,16 +143,29 @@ class FormatSearch:
         Name of the file for messages.
     tried
         Formats to try.
+    given
+        The one that is used if it fits, whatever others do.
     """
 
     table: str
     tried: tuple[str, ...] = FORMATS
+    given: str | None = None
     fits: list[str] = field(default_factory=list)
     n_seen: int = 0
     _apart: dict[tuple[str, str], tuple[int, str]] = field(default_factory=dict)
 
-    def see(self, cells: pd.Series) -> None:
-        """Drop formats that do not fit these texts; DataError about a row that none fits."""
+    @classmethod
+    def of(cls, column: pd.Series, table: str, form: str | None = None) -> FormatSearch:
+        """A search for a column of texts or whole numbers; `form` is its format, if known."""
+        if form is not None:
+            check_format(form)
+        if is_numeric_dtype(column):  # 20040315 has one meaning, whatever texts are like
+            return cls(table, _WHOLE if form is None else (form, *_WHOLE), form)
+        return cls(table, FORMATS if form is None else (form,), form)
+
+    def see(self, column: pd.Series) -> None:
+        """Drop formats that do not fit these rows; DataError about a row that none fits."""
+        cells = _cells(_given(column, self.table, self.n_seen))
         unique = cells.reset_index(drop=True).drop_duplicates()
         first = unique.iloc[:1]
         tried = self.fits or [form for form in self.tried if _parsed(first, form).notna().all()]
@@ -172,6 +187,8 @@ class FormatSearch:
 
     def decide(self) -> str:
         """The first of the formats that fit; DataError if they disagree about a row."""
+        if self.given in self.fits:
+            return self.given
         left = [pair for pair in self._apart if set(pair) <= set(self.fits)]
         if not left:
             return self.fits[0]
@@ -185,10 +202,10 @@ class FormatSearch:
         )
 
     def _refuse(self, row: int, cell: str) -> None:
-        if len(self.tried) == 1:
+        if self.given is not None:
             raise DataError(
                 f"{self.table}: row {row} has the date {cell!r:.40}, which is not written as "
-                f"{self.tried[0]}; all rows must be, like those a model was fitted to. Correct it, "
+                f"{self.given}; all rows must be, like those a model was fitted to. Correct it, "
                 "or pass the format of these dates (--date-format, date_format=)."
             )
         why = "every row needs one"
@@ -220,17 +237,9 @@ class FormatSearch:
         )
 
 
-def _tried(form: str | None, *, is_number: bool) -> tuple[str, ...]:
-    if form is not None:
-        check_format(form)
-    if is_number:  # 20040315 has one meaning, whatever format other columns have
-        return _WHOLE if form is None else (form, *_WHOLE)
-    return FORMATS if form is None else (form,)
-
-
 def _parsed(cells: pd.Series, form: str) -> pd.Series:
     """Datetimes of texts, NaT where the format does not fit."""
-    fits = cells.str.fullmatch(_SHAPES.get(form, _ANY_SHAPE))
+    fits = cells.str.fullmatch(_SHAPES.get(form) or _shape(form))
     if form == QUARTERS:
         out = pd.Series(pd.NaT, index=cells.index, dtype="datetime64[ns]")
         out[fits] = pd.PeriodIndex(cells[fits].str.upper(), freq="Q").to_timestamp()
@@ -238,22 +247,26 @@ def _parsed(cells: pd.Series, form: str) -> pd.Series:
     return pd.to_datetime(cells.where(fits), errors="coerce", format=form)
 
 
-def _given(column: pd.Series, table: str) -> pd.Series:
-    """The column; DataError if a row has nothing."""
+def _shape(form: str) -> str:
+    """What a text must look like to be a date of this format.
+
+    Without marks between them all digits must be there: 200412 as %Y%m%d is no second of January.
+    """
+    if re.fullmatch(r"(%[YymdHMSj])+", form):
+        return rf"\d{{{len(date(2004, 3, 15).strftime(form))}}}"
+    return r".*\d.*"
+
+
+def _given(column: pd.Series, table: str, first: int = 0) -> pd.Series:
+    """The column, whose first row is `first`; DataError if a row has nothing."""
     missing = column.isna().to_numpy(dtype=np.bool_)
     if missing.any():
         row = int(missing.argmax())
         raise DataError(
-            f"{table}: row {row} has the date {column.iloc[row]!r:.40}; every row needs one, "
-            f"{_ORDINARY}. Fill it in, or delete the row."
+            f"{table}: row {first + row} has the date {column.iloc[row]!r:.40}; every row needs "
+            f"one, {_ORDINARY}. Fill it in, or delete the row."
         )
     return column
-
-
-def _holds_dates(column: pd.Series) -> bool:
-    """Whether a column of objects holds dates or datetimes only, as Parquet files have them."""
-    given = column.dropna().tolist() if column.dtype == object else []
-    return bool(given) and all(isinstance(value, date) for value in given)
 
 
 def _cells(column: pd.Series) -> pd.Series:

@@ -8,7 +8,7 @@ other and with a limit before memory is asked for.
 from driftglm.files.layout import FACTS, FORMAT, Content, DamagedFileError
 from driftglm.files.reading import load, unpack
 from driftglm.files.storable import Storable
-from driftglm.files.writing import pack, replacing, save, write_atomically
+from driftglm.files.writing import pack, replacing, save, sync_folder, write_atomically
 
 __all__ = [
     "FACTS",
@@ -20,6 +20,7 @@ __all__ = [
     "pack",
     "replacing",
     "save",
+    "sync_folder",
     "unpack",
     "write_atomically",
 ]

@@ -70,8 +70,13 @@ def replacing(path: Any) -> Iterator[IO[bytes]]:
             # The user knows the file asked for, not the draft.
             raise type(error)(error.errno, error.strerror, str(path)) from error
         raise
+    sync_folder(target.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """See to it that names given to files of a folder outlast a failure of power."""
     with contextlib.suppress(OSError):  # some file systems cannot sync a folder
-        folder = os.open(target.parent, os.O_RDONLY)
+        folder = os.open(path, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:

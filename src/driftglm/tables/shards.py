@@ -1,6 +1,7 @@
 """Tables as row shards, for fits that do not hold all rows at once; see `driftglm.data.shards`.
 
-`manifest.json` is written last, so that a folder without one is known to be incomplete.
+`manifest.json` is written last: a folder without one is known to be incomplete, and one with shards
+of before is complete until the new ones are.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -36,13 +41,16 @@ from driftglm.data.shards import (
     read_manifest,
 )
 from driftglm.data.timesteps import Freq
+from driftglm.datasets.dates import FormatSearch, holds_dates, parse_dates
 from driftglm.exceptions import DataError
-from driftglm.files import pack, write_atomically
-from driftglm.tables.columns import times
+from driftglm.files import pack, sync_folder, write_atomically
+from driftglm.tables.columns import column, read_times
 from driftglm.tables.reading import Table
 from driftglm.tables.streams import iterate_tables
 
-PART = "part-{:05d}.zip"
+PART = "part-{:05d}{}.zip"
+OWN = re.compile(r"part-\d{5,}(-[0-9a-f]{8})?\.zip|\.writing-[0-9a-f]{32}(\.tmp)?")
+"""Names that a run which was killed may have left."""
 
 
 def write_shards(
@@ -52,21 +60,27 @@ def write_shards(
     rows: int = 100_000,
     time: str | None = None,
     freq: Freq = None,
+    date_format: str | None = None,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Manifest:
     """Split a file into parts of up to `rows` rows; memory is needed for one part at a time.
+
+    Nothing is replaced or removed before all new parts are on disk: shards that were there can be
+    read until the new manifest takes the place of the old one, in one step, whenever a run fails or
+    is killed. Then the files that the old manifest names are removed, and no others.
 
     Parameters
     ----------
     path
         A CSV, JSON lines, Parquet or SVMlight file.
     folder
-        Made if it is not there. What an unfinished run has left is replaced.
+        Made if it is not there. One that holds no shards must hold nothing else either.
     rows
         Rows a part.
-    time, freq
-        Column of times and length of a step; the manifest then says how many rows each step has.
+    time, freq, date_format
+        Column of times, length of a step and how dates are written (None: as all rows show); the
+        manifest then says how many rows each step has, and texts become dates.
     overwrite
         Whether a complete set of shards may be replaced.
     progress
@@ -74,17 +88,119 @@ def write_shards(
     """
     if rows < 1:
         raise DataError(f"rows={rows}; a part has one row or more.")
-    place = Path(folder)
-    _clear(place, overwrite=overwrite)
+    place, source = Path(folder), Path(path)
+    old = _old_files(place, overwrite=overwrite)
+    tables = _tables(source, rows, _Times(time, freq, date_format))
+    first = next(tables, None)  # a file that cannot be read is found before a folder is made
+    if first is None or not first[0].n_rows:
+        raise DataError(f"{source.name} has no rows; there is nothing to split.")
+    with _draft(place) as draft:
+        found = _write_parts(draft, chain([first], tables), progress)
+        manifest = replace(found, source=source.name, time=time, freq=freq)
+        manifest = _publish(draft, place, manifest)
+    for name in set(old) - {part.file for part in manifest.parts}:
+        with suppress(OSError):  # the new shards stand
+            (place / name).unlink()
+    _sweep(place)
+    return manifest
+
+
+@dataclass(frozen=True)
+class _Times:
+    """The column of times, the length of a step and the format of dates."""
+
+    name: str | None
+    freq: Freq
+    date_format: str | None
+
+
+def _old_files(folder: Path, *, overwrite: bool) -> tuple[str, ...]:
+    """Files of the shards that are to be replaced; DataError if the folder must not be used."""
+    try:
+        found = sorted(folder.iterdir())
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise DataError(f"the folder {folder} cannot be used ({error.strerror}).") from error
+    if folder / MANIFEST not in found:
+        foreign = [path.name for path in found if not OWN.fullmatch(path.name)]
+        if foreign:
+            raise DataError(
+                f"the folder {folder} holds other files ({foreign[0]!r}); choose an empty one."
+            )
+        return ()
+    if not overwrite:
+        raise DataError(
+            f"the folder {folder} holds shards already; pass overwrite=True (--overwrite), or "
+            "choose another."
+        )
+    try:
+        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        names = (
+            [str(part["file"]) for part in content["parts"]] if content["kind"] == KIND else None
+        )
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise DataError(_strange(folder)) from error
+    if names is None:
+        raise DataError(_strange(folder))
+    return tuple(name for name in names if Path(name).name == name and name != MANIFEST)
+
+
+def _strange(folder: Path) -> str:
+    return (
+        f"the folder {folder} has a {MANIFEST} that is none of shards, or is damaged; only shards "
+        "are replaced. Choose another folder, or delete the file."
+    )
+
+
+@contextmanager
+def _draft(folder: Path) -> Iterator[Path]:
+    """A folder inside the folder for what is not ready; it is gone when the context ends."""
+    is_new = not folder.exists()
+    draft = folder / f".writing-{uuid.uuid4().hex}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft.mkdir()
+    except OSError as error:
+        raise DataError(f"the folder {folder} cannot be used ({error.strerror}).") from error
+    try:
+        yield draft
+    finally:
+        _discard(draft)
+        if is_new:
+            with suppress(OSError):  # it holds shards
+                folder.rmdir()
+
+
+def _discard(draft: Path) -> None:
+    """Remove a draft and the files of this module's names in it."""
+    with suppress(OSError):
+        for path in draft.iterdir():
+            if OWN.fullmatch(path.name):
+                path.unlink()
+        draft.rmdir()
+
+
+def _sweep(folder: Path) -> None:
+    """Remove drafts of runs that were killed."""
+    for path in folder.glob(".writing-*"):
+        if path.is_dir() and OWN.fullmatch(path.name):
+            _discard(path)
+
+
+def _write_parts(
+    draft: Path,
+    tables: Iterable[tuple[Table, Counter[str]]],
+    progress: Callable[[int], None] | None,
+) -> Manifest:
     parts: list[Part] = []
     kinds: dict[str, Kind] = {}
     n_block, holds_first, total = 0, False, Counter[str]()
-    for k, table in enumerate(iterate_tables(Path(path), rows)):
-        steps = _step_counts(table, time, freq)
+    for k, (table, steps) in enumerate(tables):
         arrays = _arrays(table, kinds)
         data = pack({"rows": table.n_rows}, arrays)
-        name = PART.format(k)
-        write_atomically(place / name, data)
+        name = PART.format(k, "")
+        write_atomically(draft / name, data)
         parts.append(Part(name, table.n_rows, hashlib.sha256(data).hexdigest(), dict(steps)))
         if table.block is not None:
             n_block = max(n_block, table.block.shape[1])
@@ -92,17 +208,77 @@ def write_shards(
         total.update(steps)
         if progress is not None:
             progress(table.n_rows)
-    if not sum(part.rows for part in parts):
-        raise DataError(f"{Path(path).name} has no rows; there is nothing to split.")
-    n_rows = sum(part.rows for part in parts)
-    ordered = {step: total[step] for step in sorted(total, key=_step_order)}
-    source = Path(path).name
-    first = first_used(n_block, holds_first=holds_first)
-    manifest = Manifest(source, kinds, n_rows, n_block, time, freq, ordered, tuple(parts), first)
-    content = {"kind": KIND, "format": FORMAT, **asdict(manifest)}
-    text = json.dumps(content, indent=2, ensure_ascii=False)
-    write_atomically(place / MANIFEST, text.encode())
-    return manifest
+    return Manifest(
+        source="",
+        columns=kinds,
+        n_rows=sum(part.rows for part in parts),
+        n_block=n_block,
+        time=None,
+        freq=None,
+        steps={step: total[step] for step in sorted(total, key=_step_order)},
+        parts=tuple(parts),
+        first_block=first_used(n_block, holds_first=holds_first),
+    )
+
+
+def _publish(draft: Path, folder: Path, manifest: Manifest) -> Manifest:
+    """Bring the parts to their place under names that are free, then the manifest, in one step."""
+    taken = any((folder / part.file).exists() for part in manifest.parts)
+    mark = f"-{uuid.uuid4().hex[:8]}" if taken else ""
+    names = [PART.format(k, mark) for k in range(len(manifest.parts))]
+    parts = tuple(replace(p, file=name) for p, name in zip(manifest.parts, names, strict=True))
+    final = replace(manifest, parts=parts)
+    content = {"kind": KIND, "format": FORMAT, **asdict(final)}
+    moved: list[Path] = []
+    try:
+        for part, name in zip(manifest.parts, names, strict=True):
+            (draft / part.file).rename(folder / name)
+            moved.append(folder / name)
+        sync_folder(folder)
+        text = json.dumps(content, indent=2, ensure_ascii=False)
+        write_atomically(folder / MANIFEST, text.encode())
+    except BaseException:
+        for path in moved:
+            path.unlink(missing_ok=True)
+        raise
+    return final
+
+
+def _tables(source: Path, rows: int, times: _Times) -> Iterator[tuple[Table, Counter[str]]]:
+    """The parts of a file, and by step how many rows each has; times that are texts as dates."""
+    form = _found_format(source, rows, times)
+    for table in iterate_tables(source, rows, _as_text(times)):
+        yield _with_dates(table, times, form), _step_counts(table, times, form)
+
+
+def _as_text(times: _Times) -> tuple[str, ...]:
+    """A column of dates in a known format stays as it stands: 01032004 is no number."""
+    return () if times.name is None or times.date_format is None else (times.name,)
+
+
+def _found_format(source: Path, rows: int, times: _Times) -> str | None:
+    """The format of dates that fits all rows of the file, which is read once for that."""
+    if times.name is None or not isinstance(times.freq, str):
+        return None
+    place, search = f"{source.name}, column {times.name!r}", None
+    for table in iterate_tables(source, rows, _as_text(times)):
+        values = column(table, times.name, "time")
+        if holds_dates(values):
+            return None
+        if search is None:
+            search = FormatSearch.of(values, place, times.date_format)
+        search.see(values)
+    return None if search is None else search.decide()
+
+
+def _with_dates(table: Table, times: _Times, form: str | None) -> Table:
+    if times.name is None or not isinstance(times.freq, str):
+        return table
+    values = table.frame[times.name]
+    if kind_of(values) != "text":
+        return table
+    days = parse_dates(values, f"{table.name}, column {times.name!r}", form).days
+    return replace(table, frame=table.frame.assign(**{times.name: days}))
 
 
 def iterate_shards(folder: str | os.PathLike[str]) -> Iterator[Table]:
@@ -131,36 +307,12 @@ def read_shards(folder: str | os.PathLike[str]) -> Table:
     return Table(frame, Path(folder).name, block, tables[0].block_names)
 
 
-def _clear(folder: Path, *, overwrite: bool) -> None:
-    """Make the folder, or take away what an earlier run has left in it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        found = sorted(folder.iterdir())
-    except OSError as error:
-        raise DataError(f"the folder {folder} cannot be used ({error.strerror}).") from error
-    foreign = [p for p in found if p.name != MANIFEST and not p.match("part-*.zip")]
-    foreign = [p for p in foreign if not p.match(".writing-*.tmp")]
-    if foreign:
-        raise DataError(
-            f"the folder {folder} holds other files ({foreign[0].name!r}); choose an empty one."
-        )
-    if (folder / MANIFEST).exists() and not overwrite:
-        raise DataError(
-            f"the folder {folder} holds shards already; pass overwrite=True (--overwrite), or "
-            "choose another."
-        )
-    # The manifest first: without it the rest is known to be incomplete.
-    (folder / MANIFEST).unlink(missing_ok=True)
-    for path in found:
-        path.unlink(missing_ok=True)
-
-
-def _step_counts(table: Table, time: str | None, freq: Freq) -> Counter[str]:
-    if time is None:
+def _step_counts(table: Table, times: _Times, form: str | None) -> Counter[str]:
+    if times.name is None:
         return Counter()
-    labels = times(table, time, freq)
+    labels, _ = read_times(table, times.name, times.freq, form)
     if np.asarray(labels).dtype.kind == "M":
-        labels = pd.PeriodIndex(pd.DatetimeIndex(labels), freq=str(freq)).astype(str)
+        labels = pd.PeriodIndex(pd.DatetimeIndex(labels), freq=str(times.freq)).astype(str)
     elif np.asarray(labels).dtype.kind == "f":
         labels = [int(v) if float(v).is_integer() else v for v in np.asarray(labels)]
     return Counter(str(label) for label in labels)

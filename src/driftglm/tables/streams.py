@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -28,8 +28,13 @@ from driftglm.tables.reading import (
 )
 
 
-def iterate_tables(path: Path, n_rows: int) -> Iterator[Table]:
-    """Tables of up to `n_rows` rows each, columns of one type throughout the file."""
+def iterate_tables(path: Path, n_rows: int, as_text: Collection[str] = ()) -> Iterator[Table]:
+    """Tables of up to `n_rows` rows each, columns of one type throughout the file.
+
+    Columns of `as_text` are never taken for numbers.
+    """
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; a file is needed, such as that its rows came from.")
     kind = table_kind(path)
     check_readable(path)
     if kind in SVMLIGHT:
@@ -42,7 +47,8 @@ def iterate_tables(path: Path, n_rows: int) -> Iterator[Table]:
         are_numbers: dict[str, bool] = {}
         for frame in chunks(path, n_rows):
             for name in frame.columns:
-                are_numbers[name] = are_numbers.get(name, True) and _is_numeric(frame[name])
+                number = name not in as_text and are_numbers.get(name, True)
+                are_numbers[name] = number and _is_numeric(frame[name])
         for frame in chunks(path, n_rows):
             yield Table(_typed(frame, are_numbers), path.name)
 
