@@ -46,7 +46,6 @@ _SHAPES = {
     QUARTERS: r"\d{4}-?[Qq][1-4]",
 }
 _ORDINARY = "such as 2004-03-15"
-_OPTION = "pass its format in the words of strptime (--date-format %d.%m.%Y, date_format=)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,8 +204,9 @@ class FormatSearch:
         if self.given is not None:
             raise DataError(
                 f"{self.table}: row {row} has the date {cell!r:.40}, which is not written as "
-                f"{self.given}; all rows must be, like those a model was fitted to. Correct it, "
-                "or pass the format of these dates (--date-format, date_format=)."
+                f"{self.given}, the format given or that of the rows a model was fitted to; one "
+                "format a column is allowed. Correct it, or pass another (--date-format, "
+                "date_format=)."
             )
         why = "every row needs one"
         if re.fullmatch(r"\d{1,2}:\d{2}.*", cell):
@@ -214,8 +214,9 @@ class FormatSearch:
         elif re.match(r"(\d{1,2}[./-]){2}\d{2}\b", cell):
             why = "a year of two digits is not guessed"
         raise DataError(
-            f"{self.table}: row {row} has the date {cell!r:.40}; {why}, {_ORDINARY}. Correct it, "
-            f"or, if all are written so, {_OPTION}."
+            f"{self.table}: row {row} has the date {cell!r:.40}; {why}. Write 2004-03-15 or the "
+            "like, or, if all rows are written alike, pass their format in the words of strptime "
+            "(--date-format %d.%m.%Y, date_format=)."
         )
 
     def _refuse_mixed(self, unique: pd.Series, form: str, days: pd.Series) -> None:
