@@ -18,9 +18,9 @@ from worlds import paper_scale
 
 import driftglm
 from driftglm import DriftRegressor
+from driftglm.families import Gaussian
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.starts import start_paths
-from driftglm.families import Gaussian
 from driftglm.objective import Noise, Objective
 from driftglm.priors import Exact
 from driftglm.solvers import BlockSolver, LBFGSSolver

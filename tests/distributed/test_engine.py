@@ -17,8 +17,8 @@ from driftglm.distributed.engine import Engine
 from driftglm.distributed.gram import block_gram, full_gram
 from driftglm.distributed.shards import Shards
 from driftglm.distributed.sources import is_remote
-from driftglm.fitting import worker_rows
 from driftglm.exceptions import DataError
+from driftglm.fitting import worker_rows
 from driftglm.tables.shards import write_shards
 
 pytest.importorskip("dask")

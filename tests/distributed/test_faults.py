@@ -14,8 +14,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
-from driftglm.fitting import checkpoint
 from driftglm.exceptions import DataError, EngineError
+from driftglm.fitting import checkpoint
 from driftglm.solvers.block import _Pass
 from driftglm.solvers.cavi import _Climb
 

@@ -16,8 +16,8 @@ from driftglm import DriftTextModel
 from driftglm.distributed.client import Tasks
 from driftglm.distributed.text import PosteriorsThere, TextEngine, bundles
 from driftglm.distributed.text_counts import Facts
-from driftglm.fitting import checkpoint
 from driftglm.exceptions import ConvergenceWarning, DataError, EngineError
+from driftglm.fitting import checkpoint
 from driftglm.priors import Exact
 from driftglm.simulate import simulate_text
 from driftglm.solvers import text_learned, text_mode

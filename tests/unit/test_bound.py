@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from driftglm.bound import Bound
 from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
 from driftglm.families import Gaussian
-from driftglm.objective import Levels, Noise
+from driftglm.objective import Bound, Levels, Noise
 from driftglm.priors import Learned
 from driftglm.priors.learned import level_components, level_log_weights
 from driftglm.solvers import CAVISolver

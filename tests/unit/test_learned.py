@@ -13,8 +13,8 @@ from scipy.stats import norm
 from sklearn.exceptions import NotFittedError
 
 from driftglm import DriftRegressor
-from driftglm.fitting.fitted import PosteriorFit
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
+from driftglm.fitting.fitted import PosteriorFit
 from driftglm.priors import Learned
 from driftglm.simulate import simulate_panel
 

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
+from driftglm.persistence.known import ESTIMATORS
 from sklearn.base import BaseEstimator, clone
 
 import driftglm
@@ -29,7 +30,6 @@ from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError, pack
-from driftglm.persistence.known import ESTIMATORS
 from driftglm.priors import Exact, Fixed, Learned, Variational
 from driftglm.simulate import simulate_text
 from driftglm.text import RankedVocabulary

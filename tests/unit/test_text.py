@@ -11,8 +11,8 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 
 from driftglm import DriftTextModel
-from driftglm.fitting.text_data import log_background, read_counts
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
+from driftglm.fitting.text_data import log_background, read_counts
 from driftglm.priors import Exact, Fixed, Learned
 from driftglm.simulate import simulate_text
 

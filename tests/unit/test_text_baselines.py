@@ -9,9 +9,9 @@ from sklearn.linear_model import Ridge
 
 from driftglm import DriftTextModel
 from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
-from driftglm.fitting.text_data import log_background
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.exceptions import DataError
+from driftglm.fitting.text_data import log_background
 from driftglm.simulate import simulate_text
 
 MAKERS = [RidgeOne, RidgeAll, RidgeTS, LassoOne, LassoAll]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self, cast
@@ -24,25 +23,20 @@ from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
-from driftglm.fitting.checkpoint import Checkpoint
-from driftglm.fitting.extrapolation import validated
-from driftglm.fitting.fit import fit_rows, rows_fingerprint
+from driftglm.fitting.fit import X_FORMAT, Fitted, Plan, fit_given, fit_more
 from driftglm.fitting.fitted import Fit
 from driftglm.fitting.modes import SOLVERS
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.prediction import eta_means, eta_moments
-from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
-from driftglm.fitting.rows import Rows, rows_in_memory
+from driftglm.fitting.reading import Given, Reading
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.starts import Init
-from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers, rows_on_workers
+from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
 from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
 
 Extrapolate = Literal["auto", "forecast", "hold", "validate"]
-X_FORMAT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-"""What X may be, as scikit-learn checks it."""
 
 
 def prior_of(prior: Any) -> Prior:
@@ -121,26 +115,14 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
 
     # -------------------------------------------------------------------- fitting
 
-    def _settings(self) -> Settings:
-        noise = self._noise_param()
-        return Settings(
-            prior=prior_of(self.prior),
-            solver=self.solver,
-            init=self.init,
-            n_starts=self.n_starts,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            noise=None if isinstance(noise, str) else float(noise),
-            verbose=bool(self.verbose),
-        )
-
-    def _reading(self) -> Reading:
-        prior = prior_of(self.prior)
-        return Reading(
+    def _plan(self, workers: Workers = IN_THIS_PROCESS) -> Plan:
+        """What the parameters ask for."""
+        prior, noise = prior_of(self.prior), self._noise_param()
+        reading = Reading(
             family=self._described(),
             owner=type(self).__name__,
             posterior=prior.posterior,
-            noise_asked=self._noise_param() != "auto",
+            noise_asked=noise != "auto",
             n_directions=prior.n_directions,
             intercept=self.fit_intercept,
             always_in=self.always_in,
@@ -150,30 +132,26 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             threads=n_threads(self.n_jobs),
             verbose=bool(self.verbose),
         )
+        settings = Settings(
+            prior=prior,
+            solver=self.solver,
+            init=self.init,
+            n_starts=self.n_starts,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            noise=None if isinstance(noise, str) else float(noise),
+            verbose=bool(self.verbose),
+        )
+        return Plan(reading, settings, self.extrapolate, self.get_params(), workers)
 
     def _fit_given(self, X: Any, given: Given, workers: Workers = IN_THIS_PROCESS) -> Self:
         """The common part of every `fit`."""
         announce_compilation(sys.stderr)
-        reading = self._reading()
         if workers.wanted(X):
             self._refuse_workers()
-            with rows_on_workers(X, given, reading, workers) as (far, vectors):
-                self.n_features_in_ = far.always_in.size
-                self.__dict__.pop("feature_names_in_", None)
-                self._fit_rows(far, vectors, workers.checkpoint)
-            return self
-        X, y = self._validated(X, given.y, reset=True)
-        vectors = read_vectors(reading, dataclasses.replace(given, y=y), y.size)
-        names = getattr(self, "feature_names_in_", None)
-        rows = rows_in_memory(X, vectors, reading, names)
-        self._fit_rows(rows, vectors, workers.checkpoint)
+            self.__dict__.pop("feature_names_in_", None)
+        self._report(fit_given(self, X, given, self._plan(workers)))
         return self
-
-    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
-        numeric = self._described().target == "numbers"
-        least = {"ensure_min_samples": 2} if reset else {}
-        X, y = validate_data(self, X, y, y_numeric=numeric, reset=reset, **X_FORMAT, **least)
-        return X, y
 
     def _refuse_workers(self) -> None:
         if self.keep_data:
@@ -186,27 +164,6 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 "extrapolate='validate' fits again to some of the rows, which workers do not "
                 "offer; choose 'forecast' or 'hold'."
             )
-
-    def _fit_rows(
-        self, rows: Rows, vectors: Vectors, checkpoint: Any = None, earlier: Outcome | None = None
-    ) -> None:
-        """Fit rows, going on from a checkpoint or from an earlier fit if there is one."""
-        settings = self._settings()
-        file = None
-        if checkpoint is not None:
-            params = self.get_params()
-            fingerprint = rows_fingerprint(rows, type(self).__name__, params)
-            file = Checkpoint.at(checkpoint, fingerprint)
-        outcome = fit_rows(rows, settings, earlier=earlier, checkpoint=file)
-        self._axis, self.timesteps_ = vectors.axis, vectors.axis.labels
-        self._family = vectors.family
-        if vectors.classes is not None:
-            self.classes_ = vectors.classes
-        self._report(outcome)
-        self._choose_extrapolation(rows, settings)
-        self._rows = rows if self.keep_data else None
-        if file is not None:
-            file.remove()
 
     def update(self, X: Any, y: Any, *, time: Any, sample_weight: Any = None) -> Self:
         """Append rows of new timesteps and fit again, starting from the present fit.
@@ -230,43 +187,62 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 "the model was fitted without time and has no step to add to; "
                 "fit it with time= to update it later."
             )
-        X, y = self._validated(X, given.y, reset=False)
-        later = read_vectors(
-            self._reading(),
-            dataclasses.replace(given, y=y),
-            y.size,
-            axis=self._axis,
-            classes=getattr(self, "classes_", None),
+        reason = StopReason(self.stop_reason_)
+        ended = self.objective_history_, self.optimality_, reason, self._view
+        before = Fitted(
+            Outcome(self._forecasters, *ended),
+            self._axis,
+            self._family,
+            getattr(self, "classes_", None),
+            self._rows,
+            self.extrapolate_,
         )
-        self._check_later(later.codes)
-        rows = self._rows.extended(X, later)
-        axis = dataclasses.replace(self._axis, n_timesteps=rows.n_timesteps)
-        self._fit_rows(rows, dataclasses.replace(later, axis=axis), earlier=self._outcome())
+        self._report(fit_more(self, X, given, self._plan(), before))
         return self
 
-    def _check_later(self, codes: IntArray) -> None:
-        """Whether rows belong to steps that an update may add."""
-        n_steps = self._axis.n_timesteps
-        if (codes < n_steps).any():
-            raise TimeError(
-                f"row {int(np.argmax(codes < n_steps))} belongs to a step the model has seen "
-                f"(it knows steps up to {self.timesteps_[-1]}); update takes later steps only. "
-                "To change the past, fit again."
-            )
-        n_seen = np.unique(cast("Rows", self._rows).codes).size + np.unique(codes).size
-        if int(codes.max()) + 1 > 2 * n_seen:
-            raise TimeError(
-                f"the new rows reach {int(codes.max()) + 1 - n_steps} steps beyond the last one, "
-                f"{self.timesteps_[-1]}; steps without data may be as many as those with data. "
-                "Check the labels against those of fit."
+    def _report(self, fitted: Fitted) -> None:
+        """Fitted attributes in the user's units and column order."""
+        outcome = fitted.outcome
+        self._forecasters, self._view = outcome.forecasters, outcome.view
+        self._axis, self._family = fitted.axis, fitted.family
+        self._rows = fitted.rows if self.keep_data else None
+        self.n_features_in_ = fitted.rows.always_in.size
+        if fitted.classes is not None:
+            self.classes_ = fitted.classes
+        self.timesteps_ = fitted.axis.labels
+        self.coef_path_ = _stack([fit.coef_path() for fit in self._fits])
+        self.intercept_path_ = _stack([fit.intercept_path() for fit in self._fits])
+        self.inclusion_probability_ = _stack([fit.inclusion() for fit in self._fits], axis=0)
+        self.autocorrelation_ = _stack([fit.autocorrelation() for fit in self._fits], axis=0)
+        self.objective_history_ = outcome.history
+        self.optimality_ = outcome.optimality
+        self.stop_reason_ = outcome.reason.value
+        self.converged_ = outcome.converged
+        self.n_iter_ = outcome.n_iter
+        self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
+        if outcome.rate is not None:
+            self.rate_ = outcome.rate
+        self.extrapolate_ = fitted.extrapolate
+        self._set_coef()
+        if not self.converged_:
+            warn(
+                f"stopped after {outcome.n_iter} iterations ({outcome.reason.value}) with "
+                f"optimality {outcome.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. "
+                "With the paper's priors a feature close to the threshold of being kept is often "
+                "why.",
+                ConvergenceWarning,
             )
 
-    def _outcome(self) -> Outcome | None:
-        """The present fit, for one that goes on from it; a mode is searched anew."""
-        if not self._forecaster.posterior:
-            return None
-        history, reason = self.objective_history_, StopReason(self.stop_reason_)
-        return Outcome(self._forecasters, history, self.optimality_, reason, self._view)
+    def _set_coef(self) -> None:
+        """The coefficients `predict(X)` uses, in the shape of a regressor or of a classifier."""
+        self.coef_: FloatArray
+        self.intercept_: Any
+        steps = self._forecaster.steps(self._next_code, hold=self._holds)
+        coef, intercept = [step.coef.copy() for step in steps], [step.intercept for step in steps]
+        if self._family.target == "classes":
+            self.coef_, self.intercept_ = np.array(coef), np.array(intercept)
+        else:
+            self.coef_, self.intercept_ = coef[0], intercept[0]
 
     @property
     def _fits(self) -> tuple[Fit, ...]:
@@ -278,55 +254,11 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         """The first (most often the only) way to predict."""
         return self._forecasters[0]
 
-    def _report(self, outcome: Outcome) -> None:
-        """Fitted attributes in the user's units and column order."""
-        self._forecasters, self._view = outcome.forecasters, outcome.view
-        fits = self._fits
-        self.coef_path_ = _stack([fit.coef_path() for fit in fits])
-        self.intercept_path_ = _stack([fit.intercept_path() for fit in fits])
-        self.inclusion_probability_ = _stack([fit.inclusion() for fit in fits], axis=0)
-        self.autocorrelation_ = _stack([fit.autocorrelation() for fit in fits], axis=0)
-        self.objective_history_ = outcome.history
-        self.optimality_ = outcome.optimality
-        self.stop_reason_ = outcome.reason.value
-        self.converged_ = outcome.converged
-        self.n_iter_ = outcome.n_iter
-        self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
-        if outcome.rate is not None:
-            self.rate_ = outcome.rate
-        if not self.converged_:
-            warn(
-                f"stopped after {outcome.n_iter} iterations ({outcome.reason.value}) with "
-                f"optimality {outcome.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. "
-                "With the paper's priors a feature close to the threshold of being kept is often "
-                "why.",
-                ConvergenceWarning,
-            )
-
     @property
     def _noise(self) -> float:
         """The noise variance or dispersion of the step to predict."""
         check_is_fitted(self, "coef_path_")
         return float(self._forecaster.noise[-1])
-
-    # ----------------------------------------------------------- extrapolation
-
-    def _choose_extrapolation(self, rows: Rows, settings: Settings) -> None:
-        """Settle how steps after the last are predicted, and set `coef_` and `intercept_`."""
-        choice: str | None = self.extrapolate
-        if choice == "validate":
-            choice = validated(rows, settings) or "auto"
-        if choice == "auto":
-            choice = "forecast" if self._forecaster.posterior else "hold"
-        self.extrapolate_ = choice
-        self.coef_: FloatArray
-        self.intercept_: Any
-        steps = self._forecaster.steps(self._next_code, hold=self._holds)
-        coef, intercept = [step.coef.copy() for step in steps], [step.intercept for step in steps]
-        if self._family.target == "classes":
-            self.coef_, self.intercept_ = np.array(coef), np.array(intercept)
-        else:
-            self.coef_, self.intercept_ = coef[0], intercept[0]
 
     @property
     def _holds(self) -> bool:

@@ -19,6 +19,7 @@ reports and files look it up.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -29,6 +30,26 @@ from driftglm.exceptions import DataError
 Target = Literal["numbers", "classes"]
 CERTAIN = np.zeros(1)
 """The variance of an eta that is known."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large things are before a fit.
+
+    Parameters
+    ----------
+    center
+        Where eta lies if nothing explains y; 0 without an intercept.
+    reference
+        The variance of eta there is to explain.
+    noise, least_noise
+        Where the estimate of the noise starts, and its least value (None: a share of that).
+    """
+
+    center: float
+    reference: float
+    noise: float
+    least_noise: float | None
 
 
 class Family(ABC):
@@ -142,6 +163,15 @@ class Family(ABC):
         `offset` has the center in it.
         """
         return self.reference(y, weights, offset), None
+
+    def scale(
+        self, y: FloatArray, weights: FloatArray, exposure: FloatArray, *, intercept: bool
+    ) -> Scale:
+        """How large things are, `exposure` being on the scale of the link."""
+        center = self.center(y, weights, exposure) if intercept else 0.0
+        offset = exposure + center
+        noise, least = self.noise_scale(y, weights, offset)
+        return Scale(center, self.reference(y, weights, offset), noise, least)
 
     def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
         """The variant that suits a posterior or a mode.

@@ -1,25 +1,8 @@
-"""From validated rows to a fit: plain functions over frozen records.
+"""From what a user gave to a fit: plain functions over frozen records.
 
-read_vectors, rows_in_memory, rows_on_workers   what a user gave becomes Rows
-fit_rows                                        Rows become an Outcome
-Forecaster                                      what an Outcome can say about any step
+fit_given, fit_more     X, y and time of a user -> Fitted
+rows_in_memory, rows_on_workers               -> Rows, the source of a fit
+pose                                          -> problems, one a response
+find_mode, infer_posterior                    -> Outcome: forecasters, how the solver ended
+eta_means, eta_moments  a forecaster and new rows -> the linear predictor
 """
-
-from driftglm.fitting.fit import fit_rows
-from driftglm.fitting.outcome import Forecaster, Outcome
-from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
-from driftglm.fitting.rows import Rows, rows_in_memory
-from driftglm.fitting.settings import Settings
-
-__all__ = [
-    "Forecaster",
-    "Given",
-    "Outcome",
-    "Reading",
-    "Rows",
-    "Settings",
-    "Vectors",
-    "fit_rows",
-    "read_vectors",
-    "rows_in_memory",
-]

@@ -1,47 +1,151 @@
-"""Rows become an outcome: the one way through every fit."""
+"""What a user gave becomes an outcome: the one way through every fit."""
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from driftglm.data.timesteps import TimeAxis
+from driftglm.exceptions import TimeError
+from driftglm.families import Family
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
-from driftglm.fitting.modes import find_mode
+from driftglm.fitting.extrapolation import Extrapolation, validated
 from driftglm.fitting.outcome import Outcome
-from driftglm.fitting.posteriors import infer_posterior
-from driftglm.fitting.rows import Rows
-from driftglm.fitting.runs import Runs
+from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
+from driftglm.fitting.rows import Rows, rows_in_memory
+from driftglm.fitting.run import fit_rows
 from driftglm.fitting.settings import Settings
-from driftglm.priors import Learned, PathPrior
+from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers, rows_on_workers
+
+X_FORMAT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+"""What X may be, as scikit-learn checks it."""
 
 
-def fit_rows(
-    rows: Rows,
-    settings: Settings,
-    *,
-    earlier: Outcome | None = None,
-    checkpoint: Checkpoint | None = None,
-) -> Outcome:
-    """Fit rows, wherever they are.
+@dataclass(frozen=True)
+class Plan:
+    """What an estimator's parameters ask for.
 
     Parameters
     ----------
-    rows
-        In memory or on workers.
-    settings
-        How.
-    earlier
-        An outcome of fewer steps to go on from (learned prior).
-    checkpoint
-        A file that is gone on from if it is there, and kept up to date.
+    reading, settings
+        How rows are read, and how they are fitted.
+    extrapolate
+        How steps after the last are predicted: as named, by "validate", or "auto".
+    params
+        Those of the estimator, for the fingerprint of a checkpoint.
+    workers
+        Where, and with which checkpoint.
     """
-    runs = Runs(settings, checkpoint)
-    if settings.prior.posterior:
-        return infer_posterior(rows, cast("Learned", settings.prior), runs, earlier)
-    return find_mode(rows, cast("PathPrior", settings.prior), runs)
+
+    reading: Reading
+    settings: Settings
+    extrapolate: str
+    params: dict[str, Any]
+    workers: Workers = IN_THIS_PROCESS
 
 
-def rows_fingerprint(rows: Rows, owner: str, params: dict[str, Any]) -> Fingerprint:
+@dataclass(frozen=True)
+class Fitted:
+    """What an estimator keeps of a fit.
+
+    Parameters
+    ----------
+    outcome
+        The forecasters, and how the solver ended.
+    axis, family, classes
+        The steps, the variant of the family, and the labels of its classes (None: numbers).
+    rows
+        The training rows.
+    extrapolate
+        "forecast" or "hold".
+    """
+
+    outcome: Outcome
+    axis: TimeAxis
+    family: Family
+    classes: np.ndarray | None
+    rows: Rows
+    extrapolate: Extrapolation
+
+
+def fit_given(skin: Any, X: Any, given: Given, plan: Plan) -> Fitted:
+    """Read, check and fit what a user gave to `skin`, an estimator."""
+    reading, workers = plan.reading, plan.workers
+    if workers.wanted(X):
+        with rows_on_workers(X, given, reading, workers) as (far, vectors):
+            return _fitted(far, vectors, plan)
+    X, y = checked(skin, X, given.y, reading, reset=True)
+    vectors = read_vectors(reading, dataclasses.replace(given, y=y), y.size)
+    rows = rows_in_memory(X, vectors, reading, getattr(skin, "feature_names_in_", None))
+    return _fitted(rows, vectors, plan)
+
+
+def fit_more(skin: Any, X: Any, given: Given, plan: Plan, before: Fitted) -> Fitted:
+    """Fit the rows of an earlier fit and later ones, going on from that fit."""
+    X, y = checked(skin, X, given.y, plan.reading, reset=False)
+    later = read_vectors(
+        plan.reading,
+        dataclasses.replace(given, y=y),
+        y.size,
+        axis=before.axis,
+        classes=before.classes,
+    )
+    check_later(before, later)
+    rows = before.rows.extended(X, later)
+    axis = dataclasses.replace(before.axis, n_timesteps=rows.n_timesteps)
+    # A mode is searched anew: zero paths could not come back otherwise.
+    earlier = before.outcome if before.outcome.forecasters[0].posterior else None
+    return _fitted(rows, dataclasses.replace(later, axis=axis), plan, earlier)
+
+
+def checked(skin: Any, X: Any, y: Any, reading: Reading, *, reset: bool) -> tuple[Any, np.ndarray]:
+    """X and y as scikit-learn wants them; names and number of columns are set or compared."""
+    numeric = reading.family.target == "numbers"
+    least = {"ensure_min_samples": 2} if reset else {}
+    X, y = validate_data(skin, X, y, y_numeric=numeric, reset=reset, **X_FORMAT, **least)
+    return X, y
+
+
+def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = None) -> Fitted:
+    file, path = None, plan.workers.checkpoint
+    if path is not None:
+        file = Checkpoint.at(path, _fingerprint(rows, plan))
+    outcome = fit_rows(rows, plan.settings, earlier=earlier, checkpoint=file)
+    choice = plan.extrapolate
+    if choice == "validate":
+        choice = validated(rows, plan.settings) or "auto"
+    if choice == "auto":
+        choice = "forecast" if outcome.forecasters[0].posterior else "hold"
+    if file is not None:
+        file.remove()
+    settled = cast("Extrapolation", choice)
+    return Fitted(outcome, vectors.axis, vectors.family, vectors.classes, rows, settled)
+
+
+def _fingerprint(rows: Rows, plan: Plan) -> Fingerprint:
     """What a checkpoint is good for: this estimator, these parameters and data."""
     vectors = rows.y, rows.weights, rows.exposure, rows.codes * rows.y
     sums = [rows.column_sums(), *(each.sum() for each in vectors)]
-    return Fingerprint.of(owner, params, {"n_rows": rows.y.size}, sums)
+    return Fingerprint.of(plan.reading.owner, plan.params, {"n_rows": rows.y.size}, sums)
+
+
+def check_later(before: Fitted, later: Vectors) -> None:
+    """Whether rows belong to steps that an update may add."""
+    codes, n_steps, last = later.codes, before.axis.n_timesteps, before.axis.labels[-1]
+    if (codes < n_steps).any():
+        raise TimeError(
+            f"row {int(np.argmax(codes < n_steps))} belongs to a step the model has seen "
+            f"(it knows steps up to {last}); update takes later steps only. "
+            "To change the past, fit again."
+        )
+    n_seen = np.unique(before.rows.codes).size + np.unique(codes).size
+    if int(codes.max()) + 1 > 2 * n_seen:
+        raise TimeError(
+            f"the new rows reach {int(codes.max()) + 1 - n_steps} steps beyond the last one, "
+            f"{last}; steps without data may be as many as those with data. "
+            "Check the labels against those of fit."
+        )

@@ -15,8 +15,7 @@ import numpy as np
 from driftglm._jit import kernel
 from driftglm._threads import one_thread
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.bound import Bound, Posterior
-from driftglm.objective import Objective, Problem, State
+from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.gaussian_path import posterior_inplace
 from driftglm.priors.mixture import Components, Tables, average_inplace, log_evidences_inplace
 from driftglm.solvers.levels import level_forecast, level_information

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import cast
 
 from driftglm._typing import FloatArray
-from driftglm.bound import Bound, Posterior
 from driftglm.exceptions import DataError
 from driftglm.fitting.fitted import PosteriorFit
 from driftglm.fitting.outcome import Forecaster, Outcome, noise_ahead
@@ -17,7 +16,7 @@ from driftglm.fitting.rows import Rows
 from driftglm.fitting.runs import Runs
 from driftglm.fitting.starts import Init
 from driftglm.fitting.views import View, views_of
-from driftglm.objective import Background
+from driftglm.objective import Background, Bound, Posterior
 from driftglm.priors import Learned
 from driftglm.solvers import CAVISolver, SolverResult, StopReason
 

@@ -61,7 +61,7 @@ def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: S
             weights=weights,
             offset=offset,
             static=rows.static[~rows.always_in],
-            reference=rows.reference,
+            reference=rows.scale.reference,
         )
         for rows, family, offset in zip(responses, families, offsets, strict=True)
     )
@@ -85,11 +85,10 @@ def _noise(rows: Rows, given: float | None) -> Noise:
     """What is known about the noise before the fit."""
     if not rows.family.has_noise:
         return Noise(given=1.0, reference=1.0)
-    scale, least = rows.family.noise_scale(rows.y, rows.weights, rows.exposure + rows.center)
-    return Noise(given=given, reference=scale, least=least)
+    return Noise(given=given, reference=rows.scale.noise, least=rows.scale.least_noise)
 
 
 def _columns(rows: Rows, design: Design) -> Columns:
     center = np.zeros((rows.n_timesteps, rows.always_in.size))
     center[:, ~rows.always_in], center[:, rows.always_in] = design.mean.T, rows.always_in_means
-    return Columns(rows.always_in, center, rows.intercept, rows.center)
+    return Columns(rows.always_in, center, rows.intercept, rows.scale.center)

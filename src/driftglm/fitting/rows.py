@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import ColumnDesign, Design, leading_directions
 from driftglm.families import Family
-from driftglm.families.base import CERTAIN
+from driftglm.families.base import CERTAIN, Scale
 from driftglm.fitting.column_checks import check_columns
 from driftglm.fitting.reading import Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
@@ -106,12 +107,10 @@ class Rows:
         """(n_features,) sums of the columns."""
         return np.asarray(self.X.sum(axis=0), dtype=np.float64).ravel()
 
-    @property
-    def center(self) -> float:
-        """What the intercept takes up before the fit: eta of the mean; 0 without an intercept."""
-        if not self.intercept:
-            return 0.0
-        return self.family.center(self.y, self.weights, self.exposure)
+    @cached_property
+    def scale(self) -> Scale:
+        """How large things are before the fit."""
+        return self.family.scale(self.y, self.weights, self.exposure, intercept=self.intercept)
 
     @property
     def target(self) -> FloatArray:
@@ -119,17 +118,14 @@ class Rows:
 
         Digits are lost beside a large level.
         """
-        return self.y - self.center if self.family.quadratic else self.y
+        return self.y - self.scale.center if self.family.quadratic else self.y
 
     @property
     def offset(self) -> FloatArray:
         """What is in eta before levels and paths."""
-        return np.zeros(self.y.size) if self.family.quadratic else self.exposure + self.center
-
-    @property
-    def reference(self) -> float:
-        """The variance of eta the model has to explain."""
-        return self.family.reference(self.y, self.weights, self.exposure + self.center)
+        if self.family.quadratic:
+            return np.zeros(self.y.size)
+        return self.exposure + self.scale.center
 
     @property
     def ordinary(self) -> Any:
@@ -220,7 +216,7 @@ class Rows:
             columns = np.vstack([np.ones(self.y.size), columns])
             static = np.concatenate([[False], static])
         square = np.average(columns**2, axis=1, weights=self.weights)
-        scale = self.reference / np.where(square > 0, square, 1.0)
+        scale = self.scale.reference / np.where(square > 0, square, 1.0)
         return Levels(np.ascontiguousarray(columns[:, order]), static, scale)
 
     @property

@@ -46,7 +46,7 @@ def views_of(
     left = View("left", None, flat_first=True)
     if kept is not None:
         return [left if kept == "left" else own]
-    moved = max(v / each.reference for (_, v), each in zip(found, responses, strict=True))
+    moved = max(v / each.scale.reference for (_, v), each in zip(found, responses, strict=True))
     columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
     if moved < LEVELS_MOVE or columns < COLUMNS_MOVE:
         return [own]

@@ -17,8 +17,8 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.bound import Bound, Posterior
 from driftglm.design import Columns, RowState
+from driftglm.objective import Bound, Posterior
 from driftglm.priors.mixture import (
     Components,
     Tables,

@@ -12,9 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from driftglm.bound import Posterior
 from driftglm.exceptions import DataError
-from driftglm.objective import BackgroundState, State
+from driftglm.objective import BackgroundState, Posterior, State
 from driftglm.priors.mixture import Components
 from driftglm.solvers.coupling import Coupling
 

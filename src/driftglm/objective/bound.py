@@ -18,7 +18,7 @@ import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.exceptions import DataError
-from driftglm.objective import Background, Problem, State
+from driftglm.objective.problem import Background, Problem, State
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
 
@@ -91,7 +91,9 @@ class Bound(Problem):
         kinds = np.zeros(self.static.size, dtype=np.int64) if self.kinds is None else self.kinds
         pairs, groups = np.unique(2 * kinds + self.static, return_inverse=True)
         object.__setattr__(self, "groups", groups.astype(np.int64))
-        object.__setattr__(self, "group_static", pairs % 2 == 1 if pairs.size else np.zeros(1, bool))
+        object.__setattr__(
+            self, "group_static", pairs % 2 == 1 if pairs.size else np.zeros(1, bool)
+        )
         object.__setattr__(self, "squares", self.design.squares(self.weights))
         mean_square = self.squares.sum(axis=1) / self.unit**2 / self.n_rows
         typical = np.ones(self.unit.size)

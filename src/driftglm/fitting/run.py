@@ -1,0 +1,40 @@
+"""Rows become an outcome, whatever they are read from."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from driftglm.fitting.checkpoint import Checkpoint
+from driftglm.fitting.modes import find_mode
+from driftglm.fitting.outcome import Outcome
+from driftglm.fitting.posteriors import infer_posterior
+from driftglm.fitting.rows import Rows
+from driftglm.fitting.runs import Runs
+from driftglm.fitting.settings import Settings
+from driftglm.priors import Learned, PathPrior
+
+
+def fit_rows(
+    rows: Rows,
+    settings: Settings,
+    *,
+    earlier: Outcome | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Outcome:
+    """Fit rows, wherever they are.
+
+    Parameters
+    ----------
+    rows
+        In memory or on workers.
+    settings
+        How.
+    earlier
+        An outcome of fewer steps to go on from (learned prior).
+    checkpoint
+        A file that is gone on from if it is there, and kept up to date.
+    """
+    runs = Runs(settings, checkpoint)
+    if settings.prior.posterior:
+        return infer_posterior(rows, cast("Learned", settings.prior), runs, earlier)
+    return find_mode(rows, cast("PathPrior", settings.prior), runs)
