@@ -85,8 +85,10 @@ def command(  # noqa: PLR0913
 
     folder = check_writable(output, folder=True)
     table = opt.read(data, time_file, text, opt.dates(time, time_file, date_format))
+    known = list(table.frame.columns)
     spec = opt.roles(
-        table,
+        known,
+        svmlight=table.block is not None,
         target=target,
         time=time,
         freq=freq,

@@ -61,8 +61,10 @@ def command(  # noqa: PLR0913
 
     check_writable(output, inputs=(data, time_file))
     table = opt.read(data, time_file, text, opt.dates(time, time_file, date_format))
+    known = list(table.frame.columns)
     spec = opt.roles(
-        table,
+        known,
+        svmlight=table.block is not None,
         target=target,
         time=time,
         freq=freq,
@@ -74,7 +76,6 @@ def command(  # noqa: PLR0913
         categorical=categorical,
         date_format=date_format,
     )
-    known = list(table.frame.columns)
     with waiting(f"fitting {table.n_rows} rows"):
         model = fit_table(
             table,

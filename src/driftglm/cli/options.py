@@ -150,8 +150,9 @@ def dates(time: str | None, time_file: Path | None, date_format: str | None) -> 
 
 
 def roles(  # noqa: PLR0913
-    table: Table,
+    known: Collection[str],
     *,
+    svmlight: bool,
     target: str | None,
     time: str | None,
     freq: str | None,
@@ -163,13 +164,12 @@ def roles(  # noqa: PLR0913
     categorical: Collection[str] | None = None,
     date_format: str | None = None,
 ) -> TableSpec:
-    """Which column plays which part, SVMlight's own names being the defaults."""
+    """Which of the columns `known` plays which part, SVMlight's own names being the defaults."""
     from driftglm.tables import TableSpec
     from driftglm.tables.columns import parse_freq
     from driftglm.tables.reading import LABEL, QUERY, TIME
 
-    known = list(table.frame.columns)
-    if table.block is not None:
+    if svmlight:
         target = target or LABEL
         time = time or next((name for name in (TIME, QUERY) if name in known), None)
         # A qid that is not the time is no feature either.

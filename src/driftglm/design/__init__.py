@@ -2,7 +2,7 @@
 
 from driftglm.design.base import Columns, Design, RowState, Visit
 from driftglm.design.columns import ColumnDesign
-from driftglm.design.directions import leading_directions
+from driftglm.design.directions import RowSample, leading_directions
 from driftglm.design.scores import ArrayScores, Scores
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "ColumnDesign",
     "Columns",
     "Design",
+    "RowSample",
     "RowState",
     "Scores",
     "Visit",

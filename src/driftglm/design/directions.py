@@ -29,6 +29,45 @@ RANK = 1e-10
 """Directions with a smaller share of the variance of the largest are rounding errors."""
 
 
+COLUMNS_PER_DIRECTION, ROWS_PER_DIRECTION = 20, 10
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """Rows that directions are found from: all of a source, or those `chosen` beforehand."""
+
+    X: Any
+    codes: IntArray
+    weights: FloatArray
+    chosen: bool = False
+    threads: int = 1
+
+    def directions(self, mean: FloatArray, unit: FloatArray, count: int) -> FloatArray:
+        """(n_features, R) leading directions of columns measured from `mean` (n_features, T).
+
+        In the columns' own units: a column's coefficient per step along a direction.
+        """
+        if count < 1:
+            return np.zeros((unit.size, 0))
+        if self.chosen:
+            found = directions_of(self.X, self.codes, self.weights, mean, unit, count, self.threads)
+        else:
+            rows = self.X, self.codes, mean, unit, count
+            found = leading_directions(*rows, self.weights, self.threads)
+        return np.asarray(found / unit[:, None])
+
+
+def direction_count(most: int, n_features: int, weight: float) -> int:
+    """How many directions so many columns and rows (by weight) are enough for.
+
+    Of a few columns every one can be judged by itself.
+    """
+    # Weights that add up to a whole number may do so up to rounding only.
+    n_rows = int(weight * (1.0 + ROUNDING))
+    return min(most, n_features // COLUMNS_PER_DIRECTION, n_rows // ROWS_PER_DIRECTION)
+
+
 def leading_directions(
     X: Any,
     codes: IntArray,

@@ -44,12 +44,15 @@ class Scale:
         The variance of eta there is to explain.
     noise, least_noise
         Where the estimate of the noise starts, and its least value (None: a share of that).
+    effective_rows
+        How many rows, in effect, tell a variance of eta from zero.
     """
 
     center: float
     reference: float
     noise: float
     least_noise: float | None
+    effective_rows: float
 
 
 class Family(ABC):
@@ -171,7 +174,8 @@ class Family(ABC):
         center = self.center(y, weights, exposure) if intercept else 0.0
         offset = exposure + center
         noise, least = self.noise_scale(y, weights, offset)
-        return Scale(center, self.reference(y, weights, offset), noise, least)
+        told = self.effective_rows(y, weights, offset)
+        return Scale(center, self.reference(y, weights, offset), noise, least, told)
 
     def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
         """The variant that suits a posterior or a mode.

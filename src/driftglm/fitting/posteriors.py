@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from driftglm._typing import FloatArray
+from driftglm.design.directions import direction_count
 from driftglm.exceptions import DataError
 from driftglm.fitting.fitted import PosteriorFit
 from driftglm.fitting.outcome import Forecaster, Outcome, noise_ahead
@@ -48,50 +49,84 @@ def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | N
             "use solver='block' or 'auto'."
         )
     responses = rows.responses()
-    raw, order = responses[0].design()
-    views = views_of(responses, raw, order, None if earlier is None else earlier.view)
+    views, raw, order = views_of(responses, None if earlier is None else earlier.view)
     most = settings.max_iter if len(views) == 1 else min(settings.max_iter, RACE)
     attempts: list[_Attempt] = []
     basis: FloatArray | None = None
     for view in views:
         viewed = [dataclasses.replace(each, own=view.own) for each in responses]
-        posed = pose(viewed, viewed[0].centered(raw, order), order, settings)
-        unit = posed.design.units(posed.weights)
+        sample = viewed[0].sample()
+        design = viewed[0].centered(raw, order)
+        unit = design.units(viewed[0].weights[order])
         if basis is None:
-            basis = viewed[0].directions(posed.design, unit, prior.n_directions)
-        background = Background(posed.design.scores(basis), basis) if basis.size else None
-        bounds = [Bound.of(problem, prior, unit, background) for problem in posed.problems]
-        result = _ascend(view, bounds, viewed, posed, runs, earlier, most)
-        attempts.append(_Attempt(view, bounds, posed, result))
+            weight = float(viewed[0].weights.sum())
+            count = direction_count(prior.n_directions, design.n_features, weight)
+            basis = sample.directions(design.mean, unit, count)
+        background = Background(design.scores(basis), basis) if basis.size else None
+        posed = pose(viewed, design, order, settings)
+        race = _Race(view, viewed, posed, runs, most)
+        if earlier is None:
+            attempts.append(race.from_starts(prior, unit, background))
+        else:
+            attempts.append(race.from_earlier(prior, unit, background, earlier.forecasters[0]))
     best = max(attempts, key=lambda each: float(each.result.history[-1]))
     return _outcome(best, _finished(best, runs))
 
 
-def _ascend(
-    view: View,
-    bounds: Sequence[Bound],
-    responses: Sequence[Rows],
-    posed: Posed,
-    runs: Runs,
-    earlier: Outcome | None,
-    max_iter: int,
-) -> SolverResult:
-    """The start of highest ELBO among `n_starts`, or the earlier fit gone on with."""
-    if earlier is not None and earlier.forecasters[0].posterior:
-        warm = CAVISolver(warm=True)
-        start = _continued(bounds, earlier.forecasters[0])
-        return runs(warm, bounds, start, posed.coupling, max_iter=max_iter)
-    settings = runs.settings
-    first: Init = "zero" if settings.init == "auto" else settings.init
-    results = []
-    for kind in list(dict.fromkeys([first, *STARTS]))[: settings.n_starts]:
-        start = [
-            bound.start_posterior(bound.tamed(rows.start_paths(kind)))
-            for bound, rows in zip(bounds, responses, strict=True)
+@dataclass(frozen=True)
+class _Race:
+    """One view of the levels, and how far it is followed before views are compared."""
+
+    view: View
+    responses: list[Rows]
+    posed: Posed
+    runs: Runs
+    max_iter: int
+
+    def from_starts(
+        self, prior: Learned, unit: FloatArray, background: Background | None
+    ) -> _Attempt:
+        """The start of highest ELBO among `n_starts`."""
+        settings = self.runs.settings
+        first: Init = "zero" if settings.init == "auto" else settings.init
+        kinds = list(dict.fromkeys([first, *STARTS]))[: settings.n_starts]
+        paths = [[rows.start_paths(kind) for rows in self.responses] for kind in kinds]
+        bounds = self._bounds(prior, unit, background)
+        solver = CAVISolver(flat_first=self.view.flat_first)
+        results = [
+            self._run(
+                solver,
+                bounds,
+                [
+                    bound.start_posterior(bound.tamed(beta))
+                    for bound, beta in zip(bounds, start, strict=True)
+                ],
+            )
+            for start in paths
         ]
-        solver = CAVISolver(flat_first=view.flat_first)
-        results.append(runs(solver, bounds, start, posed.coupling, max_iter=max_iter))
-    return max(results, key=lambda result: float(result.history[-1]))
+        best = max(results, key=lambda result: float(result.history[-1]))
+        return _Attempt(self.view, bounds, self.posed, best)
+
+    def from_earlier(
+        self,
+        prior: Learned,
+        unit: FloatArray,
+        background: Background | None,
+        earlier: Forecaster,
+    ) -> _Attempt:
+        """A fit of fewer steps gone on with."""
+        bounds = self._bounds(prior, unit, background)
+        start = _continued(bounds, earlier)
+        result = self._run(CAVISolver(warm=True), bounds, start)
+        return _Attempt(self.view, bounds, self.posed, result)
+
+    def _bounds(
+        self, prior: Learned, unit: FloatArray, background: Background | None
+    ) -> list[Bound]:
+        return [Bound.of(problem, prior, unit, background) for problem in self.posed.problems]
+
+    def _run(self, solver: CAVISolver, bounds: list[Bound], start: list[Posterior]) -> SolverResult:
+        return self.runs(solver, bounds, start, self.posed.coupling, max_iter=self.max_iter)
 
 
 def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:

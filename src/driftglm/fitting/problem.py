@@ -62,6 +62,7 @@ def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: S
             offset=offset,
             static=rows.static[~rows.always_in],
             reference=rows.scale.reference,
+            effective_rows=rows.scale.effective_rows,
         )
         for rows, family, offset in zip(responses, families, offsets, strict=True)
     )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design import ColumnDesign, Design, leading_directions
+from driftglm.design import ColumnDesign, Design, RowSample
 from driftglm.families import Family
 from driftglm.families.base import CERTAIN, Scale
 from driftglm.fitting.column_checks import check_columns
@@ -18,7 +17,6 @@ from driftglm.fitting.reading import Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
 from driftglm.objective import Levels
 
-COLUMNS_PER_DIRECTION, ROWS_PER_DIRECTION = 20, 10
 ROUNDING = 1e-12
 
 
@@ -45,6 +43,10 @@ class Rows:
         Whether a level path is fitted beside the features.
     threads
         How many may work on the design.
+
+    Attributes
+    ----------
+    scale : how large things are before the fit
     """
 
     X: Any
@@ -59,6 +61,11 @@ class Rows:
     exposure: FloatArray
     own: FloatArray | None = None
     threads: int = 1
+    scale: Scale = field(init=False)
+
+    def __post_init__(self) -> None:
+        given = self.y, self.weights, self.exposure
+        object.__setattr__(self, "scale", self.family.scale(*given, intercept=self.intercept))
 
     def responses(self) -> list[Rows]:
         """The rows of every regression to be fitted: one, or one a class."""
@@ -106,11 +113,6 @@ class Rows:
     def column_sums(self) -> FloatArray:
         """(n_features,) sums of the columns."""
         return np.asarray(self.X.sum(axis=0), dtype=np.float64).ravel()
-
-    @cached_property
-    def scale(self) -> Scale:
-        """How large things are before the fit."""
-        return self.family.scale(self.y, self.weights, self.exposure, intercept=self.intercept)
 
     @property
     def target(self) -> FloatArray:
@@ -164,20 +166,9 @@ class Rows:
         """The same, centred if there is an intercept."""
         return design.centered(self._exposed[order], self.own) if self.intercept else design
 
-    def directions(self, design: Design, unit: FloatArray, most: int) -> FloatArray:
-        """(n_features, R) leading directions of the ordinary columns, in the user's units.
-
-        `most` directions at most, with so many columns and rows (by weight) for each: of a few
-        columns every one can be judged by itself.
-        """
-        count = n_directions(most, design.n_features, float(self.weights.sum()))
-        if count < 1:
-            return np.zeros((design.n_features, 0))
-        return np.asarray(self._leading(design, unit, count) / unit[:, None])
-
-    def _leading(self, design: Design, unit: FloatArray, count: int) -> FloatArray:
-        rows = self.ordinary, self.codes, design.mean
-        return leading_directions(*rows, unit, count, self.weights, self.threads)
+    def sample(self) -> RowSample:
+        """What the directions of a background are found from."""
+        return RowSample(self.ordinary, self.codes, self.weights, threads=self.threads)
 
     def own_means(self) -> tuple[FloatArray, float]:
         """How far each step's level is its own, W / (1 / variance + W), and the variance.
@@ -268,6 +259,7 @@ def rows_in_memory(X: Any, vectors: Vectors, reading: Reading, names: Any) -> Ro
     check_columns(X, names, intercept=reading.intercept, threads=reading.threads)
     kept = vectors.kept
     used = vectors.take(kept)
+    vectors.check()
     return Rows(
         X=X if kept.all() else X[np.flatnonzero(kept)],
         y=used.y,
@@ -281,10 +273,3 @@ def rows_in_memory(X: Any, vectors: Vectors, reading: Reading, names: Any) -> Ro
         intercept=reading.intercept,
         threads=reading.threads,
     )
-
-
-def n_directions(most: int, n_features: int, weight: float) -> int:
-    """How many directions so many columns and rows (by weight) are enough for."""
-    # Weights that add up to a whole number may do so up to rounding only.
-    n_rows = int(weight * (1.0 + ROUNDING))
-    return min(most, n_features // COLUMNS_PER_DIRECTION, n_rows // ROWS_PER_DIRECTION)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,23 +32,24 @@ class View:
 
 
 def views_of(
-    responses: list[Rows], raw: Design, order: IntArray, kept: ViewName | None = None
-) -> list[View]:
+    responses: Sequence[Rows], kept: ViewName | None = None
+) -> tuple[list[View], Design, IntArray]:
     """What a level may be: its step's own, or what is left when the columns have spoken.
 
     Where levels hardly move, or the means of the columns do not, the two are the same; a fit that
-    goes on keeps the view it is given in `kept`. `raw` are the columns as they are, their rows in
-    `order`.
+    goes on keeps the view it is given in `kept`. Also the columns as they are, and the order of
+    their rows.
     """
     if not responses[0].intercept:
-        return [View("own", None)]
+        return [View("own", None)], *responses[0].design()
     found = [each.own_means() for each in responses]
     own = View("own", np.mean([share for share, _ in found], axis=0))
     left = View("left", None, flat_first=True)
+    raw, order = responses[0].design()
     if kept is not None:
-        return [left if kept == "left" else own]
+        return [left if kept == "left" else own], raw, order
     moved = max(v / each.scale.reference for (_, v), each in zip(found, responses, strict=True))
     columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
     if moved < LEVELS_MOVE or columns < COLUMNS_MOVE:
-        return [own]
-    return [own, left]
+        return [own], raw, order
+    return [own, left], raw, order

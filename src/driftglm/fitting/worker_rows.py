@@ -14,8 +14,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design import Design
-from driftglm.design.directions import chosen_rows, directions_of
+from driftglm.design import Design, RowSample
+from driftglm.design.directions import COLUMNS_PER_DIRECTION, chosen_rows
 from driftglm.distributed.client import Client, client_for, engine_errors
 from driftglm.distributed.design import WorkerDesign
 from driftglm.distributed.engine import Engine, announce
@@ -32,7 +32,7 @@ from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import resuming_advice
 from driftglm.fitting.column_checks import check_ranges
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
-from driftglm.fitting.rows import COLUMNS_PER_DIRECTION, Rows
+from driftglm.fitting.rows import Rows
 from driftglm.fitting.starts import Init
 
 LARGE_MESSAGE = "distributed.admin.large-graph-warning-threshold"
@@ -50,8 +50,8 @@ class WorkerRows(Rows):
         (n_rows, n_always_in) columns that are levels.
     totals
         (n_features,) sums of all columns.
-    sample
-        Rows of the ordinary columns from which directions are found, and which rows they are.
+    gathered
+        Rows of the ordinary columns from which directions are found.
     blocks
         What the workers read X from, so that a part of the rows can be opened as well.
     """
@@ -59,7 +59,7 @@ class WorkerRows(Rows):
     raw: WorkerDesign = field(kw_only=True)
     order: IntArray = field(kw_only=True)
     always_in_columns: FloatArray = field(kw_only=True)
-    sample: tuple[Any, IntArray] = field(kw_only=True)
+    gathered: RowSample = field(kw_only=True)
     totals: FloatArray = field(kw_only=True)
     blocks: OpenBlocks = field(kw_only=True)
 
@@ -91,10 +91,9 @@ class WorkerRows(Rows):
         """The ordinary columns as they are, and the order of the design's rows."""
         return self.raw, self.order
 
-    def _leading(self, design: Design, unit: FloatArray, count: int) -> FloatArray:
-        X, chosen = self.sample
-        rows = self.codes[chosen], self.weights[chosen]
-        return directions_of(X, *rows, design.mean, unit, count)
+    def sample(self) -> RowSample:
+        """What the directions of a background are found from."""
+        return self.gathered
 
     @property
     def default_start(self) -> Init:
@@ -120,7 +119,9 @@ class Workers:
 
     def wanted(self, X: Any) -> bool:
         """Whether a fit to X is one on workers."""
-        return self.n_workers is not None or is_remote(X)
+        # What is surely here need not be looked at by those who know Dask.
+        here = isinstance(X, np.ndarray) or sp.issparse(X)
+        return self.n_workers is not None or (not here and is_remote(X))
 
 
 IN_THIS_PROCESS = Workers()
@@ -171,6 +172,7 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
     reading, blocks = opened.reading, opened.blocks
     always_in = reading.mask("always_in", blocks.n_columns, None)
     used = opened.vectors.take(opened.kept)
+    opened.vectors.check()
     n_steps = used.axis.n_timesteps if opened.whole else int(used.codes.max()) + 1
     engine, wanted, chosen = _engine(opened, always_in)
     try:
@@ -195,7 +197,12 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
             order=order,
             totals=np.sum([each.totals for each in summaries], axis=0),
             always_in_columns=np.concatenate([each.columns for each in summaries]),
-            sample=(_sample(summaries, wanted, chosen), chosen),
+            gathered=RowSample(
+                _sample(summaries, wanted, chosen),
+                used.codes[chosen],
+                used.weights[chosen],
+                chosen=True,
+            ),
             blocks=opened,
         )
     except BaseException:

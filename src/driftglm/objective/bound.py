@@ -110,8 +110,8 @@ class Bound(Problem):
     def components(self) -> Components:
         """The prior's grid, scaled to var(y); the typical column of every kind has unit size."""
         n_seen = int((np.diff(self.design.steps) > 0).sum())
-        told = self.family.effective_rows(self.y, self.weights, self.offset)
-        return self.prior.components(self.reference, told, self.design.n_timesteps, n_seen)
+        size = self.reference, self.effective_rows
+        return self.prior.components(*size, self.design.n_timesteps, n_seen)
 
     def start_posterior(self, beta: FloatArray | None = None) -> Posterior:
         """A posterior to start from: point masses at given means, weights at their start."""

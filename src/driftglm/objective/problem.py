@@ -171,6 +171,8 @@ class Problem:
         Features whose path is one number.
     reference
         The variance of eta that features could explain; sizes are measured against it.
+    effective_rows
+        The smallest variance that can be told from zero is the reference over this number.
     """
 
     design: Design
@@ -183,6 +185,7 @@ class Problem:
     static: BoolArray
     reference: float
     background: Background | None = field(default=None, kw_only=True)
+    effective_rows: float = field(kw_only=True)
 
     def parts(self) -> dict[str, Any]:
         """What the problem is made of, for one that has a prior as well."""
@@ -191,7 +194,7 @@ class Problem:
     @property
     def n_directions(self) -> int:
         """Directions of the background, 0 without one."""
-        return 0 if self.background is None else self.background.scores.count
+        return 0 if self.background is None else int(self.background.basis.shape[1])
 
     @property
     def n_rows(self) -> float:
