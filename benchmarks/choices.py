@@ -27,7 +27,9 @@ from worlds import reference_worlds
 
 from driftglm import DriftRegressor
 from driftglm.demo.run import DEV, SPEC, load_volatility
-from driftglm.estimators import base, fitted, rows, solving
+from driftglm.design import directions as design_directions
+from driftglm.estimators import base
+from driftglm.fitting import fitted, posteriors, rows
 from driftglm.fitting.views import View, views_of
 from driftglm.priors import Learned
 from driftglm.tables import fit_encoder
@@ -50,32 +52,31 @@ LOSSES = {"elec2": log_loss, "bike_hour": mean_poisson_deviance}
 
 def directions(count):
     """Another number of directions of the background."""
-    return patch.object(
-        base, "PRIORS", base.PRIORS | {"learned": lambda: Learned(n_directions=count)}
-    )
+    return patch.object(base, "prior_named", lambda _: Learned(n_directions=count))
 
 
 def columns_for_one(count):
     """Another number of columns a direction must have."""
-    return patch.object(rows, "COLUMNS_PER_DIRECTION", count)
+    return patch.object(design_directions, "COLUMNS_PER_DIRECTION", count)
 
 
 def rows_for_one(count):
     """Another number of rows a direction must have."""
-    return patch.object(rows, "ROWS_PER_DIRECTION", count)
+    return patch.object(design_directions, "ROWS_PER_DIRECTION", count)
 
 
 def views(*wanted):
     """Other views of a level; "overall": columns centred overall, levels free at once."""
 
-    def chosen(responses, raw, order, kept=None):
-        found = {view.name: view for view in views_of(responses, raw, order, kept)}
+    def chosen(responses, kept=None):
+        given, raw, order = views_of(responses, kept)
+        found = {view.name: view for view in given}
         if not responses[0].intercept or (len(found) == 1 and wanted != ("overall",)):
-            return list(found.values())  # nothing moves, and the views are the same
+            return given, raw, order  # nothing moves, and the views are the same
         made = {"left": View("left", None, flat_first=True), "overall": View("left", None)}
-        return [(made | found)[name] for name in wanted]
+        return [(made | found)[name] for name in wanted], raw, order
 
-    return patch.object(solving, "views_of", chosen)
+    return patch.object(posteriors, "views_of", chosen)
 
 
 def own_always_in():
@@ -114,7 +115,7 @@ def level_at(which):
 
 
 VARIANTS = {
-    "as it is": lambda: patch.object(solving, "RACE", solving.RACE),
+    "as it is": lambda: patch.object(posteriors, "RACE", posteriors.RACE),
     "no background": lambda: directions(0),
     "10 directions": lambda: directions(10),
     "25 directions": lambda: directions(25),

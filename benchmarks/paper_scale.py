@@ -48,12 +48,13 @@ def compare_solvers(train, test, n_iterations):
         design=design,
         family=Gaussian(),
         levels=rows.levels(order),
-        noise=Noise(None, rows.reference),
+        noise=Noise(None, rows.scale.noise),
         y=y[order],
         weights=np.ones(y.size),
         offset=np.zeros(y.size),
         static=none,
-        reference=rows.reference,
+        reference=rows.scale.reference,
+        effective_rows=rows.scale.effective_rows,
         prior=Exact(),
     )
     began = clock.perf_counter()

@@ -172,6 +172,7 @@ def objective_with_level(X, y, codes, prior, n_timesteps):
         weights=np.ones(y.size),
         offset=np.zeros(y.size),
         reference=float(y.var()),
+        effective_rows=float(y.size),
         static=np.zeros(X.shape[1], bool),
     )
 

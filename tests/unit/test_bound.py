@@ -76,6 +76,7 @@ def make_bound(data, prior=SMALL, noise=None, *, centered=True):
         weights=data.weights,
         offset=np.zeros(data.y.size),
         reference=reference,
+        effective_rows=float(data.weights.sum()),
         static=data.static,
         prior=prior,
         unit=design.units(data.weights),

@@ -37,6 +37,7 @@ def problem(rng, prior, *, center=False, weighted=False, static=(), n_features=5
         weights=weights,
         offset=np.zeros(y.size),
         reference=float(y.var()),
+        effective_rows=float(y.size),
         static=mask,
     )
 
@@ -252,6 +253,7 @@ def single_path(h, b, boundary="pinned"):
         weights=np.ones(n),
         offset=np.zeros(n),
         reference=1.0,
+        effective_rows=1.0,
         static=np.zeros(1, bool),
     )
 

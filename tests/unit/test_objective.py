@@ -42,6 +42,7 @@ def objective(rng, prior, *, n_timesteps=3, n_features=4, static=(), level=False
         weights=rng.uniform(0.5, 2.0, 30),
         offset=np.zeros(y.size),
         reference=float(y.var()),
+        effective_rows=float(y.size),
         static=mask,
     )
 

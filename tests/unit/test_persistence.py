@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn
-from driftglm.persistence.known import ESTIMATORS
 from sklearn.base import BaseEstimator, clone
 
 import driftglm
@@ -31,6 +30,7 @@ from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError, pack
 from driftglm.priors import Exact, Fixed, Learned, Variational
+from driftglm.registry import resolve
 from driftglm.simulate import simulate_text
 from driftglm.text import RankedVocabulary
 
@@ -216,7 +216,9 @@ def test_text_models_come_back_to_the_last_bit(model, tmp_path):
         assert again.top_words(0).equals(model.top_words(0))
 
 
-@pytest.mark.parametrize("kind", [*ESTIMATORS.values()], ids=[*ESTIMATORS])
+@pytest.mark.parametrize(
+    "kind", [resolve(home) for home in estimators().values()], ids=[*estimators()]
+)
 def test_what_is_not_fitted_comes_back_unfitted(kind, tmp_path):
     again = check(kind(), tmp_path / "m.zip", lambda model: [model.get_params()])
     with pytest.raises(sklearn.exceptions.NotFittedError):
@@ -568,12 +570,18 @@ def resealed(data, change):
     return pack(facts, arrays)
 
 
+def fit_of(state):
+    """The fields of the first fit of the first forecaster."""
+    forecaster = state["_forecasters"]["tuple"][0]["record"][1]
+    return forecaster["fits"]["tuple"][0]["record"][1]
+
+
 def longer_laws(state, _):
-    state["_fits"][0]["record"][1]["components"]["record"][1]["n_timesteps"] += 1
+    fit_of(state)["components"]["record"][1]["n_timesteps"] += 1
 
 
 def shorter_curvature(state, arrays):
-    name = state["_fits"][0]["record"][1]["h"]["array"][0]
+    name = fit_of(state)["h"]["array"][0]
     arrays[name] = arrays[name][:, 1:]
 
 

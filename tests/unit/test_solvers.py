@@ -55,6 +55,7 @@ def problem(rng, prior, *, levels=1, static=(), given=None, n_features=6, scale=
         weights=rng.uniform(0.5, 2.0, 80),
         offset=np.zeros(y.size),
         reference=float(y.var()),
+        effective_rows=float(y.size),
         static=mask,
     )
 

@@ -36,9 +36,7 @@ def command(  # noqa: PLR0913
     steps: Annotated[
         int | None, typer.Option(metavar="N", min=3, help="Steps.", show_default=_default(2))
     ] = None,
-    family: Annotated[
-        opt.Family, typer.Option(help="What is predicted; auto: numbers.")
-    ] = opt.Family.auto,
+    family: Annotated[str, typer.Option(help="What is predicted; auto: numbers.")] = "auto",
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the simulated world.")] = 0,
     peers: Annotated[
         list[str] | None,
@@ -64,7 +62,7 @@ def command(  # noqa: PLR0913
 
     if output is not None:
         check_writable(output)
-    kind = "gaussian" if family is opt.Family.auto else family.value
+    kind = "gaussian" if family == "auto" else family
     contest = chosen(opt.names(peers), quick=quick, family=kind)
     sizes = [
         default if given is None else given

@@ -11,7 +11,7 @@ from driftglm.cli import options as opt
 from driftglm.cli.console import note, print_json, say, say_table, waiting
 
 if TYPE_CHECKING:
-    from driftglm.tables import Table, TableModel
+    from driftglm.tables import TableModel, Training
 
 TOP, FEW = 10, 3
 # Column of the summary -> what the table calls it.
@@ -35,7 +35,7 @@ def command(  # noqa: PLR0913
     time: opt.Time = None,
     freq: opt.Freq = None,
     date_format: opt.DateFormat = None,
-    family: opt.FamilyOption = opt.Family.auto,
+    family: opt.FamilyOption = "auto",
     text: opt.Text = None,
     vocabulary: opt.Vocabulary = None,
     weights: opt.Weights = None,
@@ -48,7 +48,7 @@ def command(  # noqa: PLR0913
     ] = None,
     drop: opt.Drop = None,
     categorical: opt.Categorical = None,
-    prior: opt.PriorOption = opt.Prior.learned,
+    prior: opt.PriorOption = "learned",
     time_file: opt.TimeFile = None,
     json: opt.Json = False,
 ) -> None:
@@ -56,7 +56,7 @@ def command(  # noqa: PLR0913
 
     driftglm fit sales.csv --target price --time year -o model.drift
     """
-    from driftglm.tables import fit_table
+    from driftglm.tables import encode, fit_encoded, read_training
     from driftglm.tables.writing import check_writable
 
     check_writable(output, inputs=(data, time_file))
@@ -77,60 +77,60 @@ def command(  # noqa: PLR0913
         date_format=date_format,
     )
     with waiting(f"fitting {table.n_rows} rows"):
-        model = fit_table(
-            table,
-            spec,
-            family=family.value,
-            always_in=opt.names(always_in, known),
-            static=opt.names(static, known),
-            prior=prior.value,
+        encoder, features = encode(table, spec)
+        rows = read_training(table, spec, family, features)
+        model = fit_encoded(
+            encoder,
+            rows,
+            always_in=encoder.positions(opt.names(always_in, known), "always in") or None,
+            static=encoder.positions(opt.names(static, known), "static") or None,
+            prior=prior,
         )
     model.save(output)
-    facts = _facts(table, model, family.value)
+    summary = model.summary()
+    facts = _facts(rows, model, summary)
     if json:
-        print_json(facts | {"model": str(output), "features": model.summary().to_dict("records")})
+        print_json(facts | {"model": str(output), "features": summary.to_dict("records")})
         return
-    note(f"family {facts['family']}: {facts['why']}.")
-    _print(facts, model)
+    note(f"family {rows.family}: {rows.why}.")
+    _print(facts, model, summary)
     say(f"Written to {output}.")
 
 
-def _facts(table: Table, model: TableModel, family: str) -> dict[str, Any]:
-    from driftglm.tables.columns import target
+def _facts(rows: Training, model: TableModel, summary: Any) -> dict[str, Any]:
+    from driftglm.tables.model import learned_sentence
 
-    estimator, spec = model.estimator, model.encoder.spec
-    _, chosen, why = target(table, str(spec.target), family)
+    estimator = model.estimator
     steps = [str(step) for step in estimator.timesteps_]
-    noise = getattr(estimator, "noise_variance_", None)
+    label = estimator.family_.noise_label
+    noise = {} if label is None else {label.replace(" ", "_"): estimator.noise_}
     return {
-        "rows": table.n_rows,
+        "rows": len(rows.y),
         "steps": len(steps),
         "first_step": steps[0],
         "last_step": steps[-1],
         "n_features": len(model.encoder.feature_names),
-        "family": chosen,
-        "why": why,
+        "family": rows.family,
+        "why": rows.why,
         "classes": [str(label) for label in model.classes],
         "prior": str(estimator.prior),
-        "noise_variance": None if noise is None or chosen == "binomial" else float(noise),
-        "dispersion": getattr(estimator, "dispersion_", None),
+        **noise,
         "converged": bool(estimator.converged_),
-        "learned": model.sentence(),
+        "learned": learned_sentence(summary),
     }
 
 
-def _print(facts: dict[str, Any], model: TableModel) -> None:
+def _print(facts: dict[str, Any], model: TableModel, summary: Any) -> None:
     span = facts["first_step"]
     if facts["steps"] > 1:
         span = f"{facts['first_step']} to {facts['last_step']}"
     line = f"{facts['rows']} rows, {facts['steps']} steps ({span}), {facts['n_features']} features"
-    if facts["noise_variance"] is not None and facts["dispersion"] is None:
-        line += f", noise variance {facts['noise_variance']:.4g}"
-    if facts["dispersion"] is not None:
-        line += f", dispersion {facts['dispersion']:.4g}"
+    label = model.estimator.family_.noise_label
+    if label is not None:
+        line += f", {label} {model.estimator.noise_:.4g}"
     say(f"{line}.")
     say(facts["learned"])
-    print_features(model.summary())
+    print_features(summary)
 
 
 def print_features(summary: Any) -> None:

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from driftglm.cli.console import fail
+from driftglm.registry import FAMILIES, PRIORS
 
 if TYPE_CHECKING:
     from driftglm.tables import Table, TableSpec
 
 
-class Family(StrEnum):
-    """What the target is."""
+def _registered(homes: dict[str, str], *more: str) -> Any:
+    """An option whose value is a registered name, or one `more`."""
 
-    auto = "auto"
-    gaussian = "gaussian"
-    binomial = "binomial"
-    poisson = "poisson"
+    def parse(text: str) -> str:
+        known = [*more, *homes]  # asked for now: families and priors may be registered at any time
+        if text not in known:
+            allowed = ", ".join(repr(name) for name in known)
+            raise typer.BadParameter(f"{text!r:.60} is not one of {allowed}.")
+        return text
 
-
-class Prior(StrEnum):
-    """How coefficients are thought to behave."""
-
-    learned = "learned"
-    exact = "exact"
-    variational = "variational"
-    fixed = "fixed"
+    return {"parser": parse, "metavar": f"[{'|'.join([*more, *homes])}]"}
 
 
 Data = Annotated[
@@ -66,7 +61,11 @@ DateFormat = Annotated[
     ),
 ]
 FamilyOption = Annotated[
-    Family, typer.Option(help="Numbers, classes or counts; auto tells the first two apart.")
+    str,
+    typer.Option(
+        help="Numbers, classes or counts; auto tells the first two apart.",
+        **_registered(FAMILIES, "auto"),
+    ),
 ]
 Text = Annotated[
     str | None, typer.Option(metavar="COL", help="Column of texts; its words become features.")
@@ -91,7 +90,10 @@ Categorical = Annotated[
     list[str] | None,
     typer.Option(metavar="COLS", help="Columns of numbers that stand for categories."),
 ]
-PriorOption = Annotated[Prior, typer.Option(help="How coefficients are thought to behave.")]
+PriorOption = Annotated[
+    str,
+    typer.Option(help="How coefficients are thought to behave.", **_registered(PRIORS)),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

@@ -41,7 +41,7 @@ def fit(  # noqa: PLR0913
     date_format: opt.DateFormat = None,
     text: Annotated[str, typer.Option(metavar="COL", help="Column of texts.")] = "text",
     key: Annotated[str, typer.Option(metavar="COL", help="Column of keys.")] = "id",
-    prior: opt.PriorOption = opt.Prior.learned,
+    prior: opt.PriorOption = "learned",
     json: opt.Json = False,
 ) -> None:
     """Fit a text model to documents with covariates.
@@ -64,7 +64,7 @@ def fit(  # noqa: PLR0913
             freq=freq,
             effects=opt.names(effects, list(corpus.frame.columns)) or None,
             vocabulary=ranks,
-            prior=prior.value,
+            prior=prior,
         )
     model.save(output)
     facts = {

@@ -17,7 +17,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from driftglm.demo.features import TARGET
 from driftglm.evaluation import Comparison, RollingOrigin
 from driftglm.report import write_report
-from driftglm.tables import Table, TableModel, TableSpec, fit_encoder
+from driftglm.tables import Table, TableModel, TableSpec, encode, fit_encoder
 from driftglm.tables.comparing import compare_table, contestants
 from driftglm.tables.model import Training, fit_encoded, read_training
 
@@ -85,8 +85,8 @@ def _compile_kernels(table: Table, n_jobs: int) -> None:
     kernels. Once compiled they are on disk, and this takes a second.
     """
     few = Table(table.frame[table.frame["year"] < FEW_YEARS].iloc[::5].reset_index(drop=True))
-    encoder = fit_encoder(few, SPEC)
-    rows = read_training(few, SPEC, "gaussian", encoder.matrix(few))
+    _, features = encode(few, SPEC)
+    rows = read_training(few, SPEC, "gaussian", features)
     models = contestants(COMPILED, "gaussian").values()
     Parallel(n_jobs=n_jobs)(delayed(_fit_quietly)(model, rows) for model in models)
 

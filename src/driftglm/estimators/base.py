@@ -192,7 +192,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         before = Fitted(
             Outcome(self._forecasters, *ended),
             self._axis,
-            self._family,
+            self.family_,
             getattr(self, "classes_", None),
             self._rows,
             self.extrapolate_,
@@ -204,7 +204,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         """Fitted attributes in the user's units and column order."""
         outcome = fitted.outcome
         self._forecasters, self._view = outcome.forecasters, outcome.view
-        self._axis, self._family = fitted.axis, fitted.family
+        self._axis, self.family_ = fitted.axis, fitted.family
         self._rows = fitted.rows if self.keep_data else None
         self.n_features_in_ = fitted.rows.always_in.size
         if fitted.classes is not None:
@@ -239,7 +239,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         self.intercept_: Any
         steps = self._forecaster.steps(self._next_code, hold=self._holds)
         coef, intercept = [step.coef.copy() for step in steps], [step.intercept for step in steps]
-        if self._family.target == "classes":
+        if self.family_.target == "classes":
             self.coef_, self.intercept_ = np.array(coef), np.array(intercept)
         else:
             self.coef_, self.intercept_ = coef[0], intercept[0]
@@ -255,8 +255,8 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         return self._forecasters[0]
 
     @property
-    def _noise(self) -> float:
-        """The noise variance or dispersion of the step to predict."""
+    def noise_(self) -> float:
+        """Noise variance or dispersion of the step to predict; 1 where the family has none."""
         check_is_fitted(self, "coef_path_")
         return float(self._forecaster.noise[-1])
 
@@ -290,7 +290,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         codes = self._codes(time, X.shape[0])
         given = self._forecaster, X, codes
         mean, variance = eta_moments(*given, hold=self._holds, drift=drift)
-        if self._family.coupled:
+        if self.family_.coupled:
             return mean, variance
         return mean[:, 0] + log_exposure(exposure, X.shape[0]), variance[:, 0]
 
@@ -300,7 +300,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         Coefficients that are held are taken as they were: how far they may have moved since, which
         widens intervals, would count upwards only.
         """
-        return self._family.mean(*self._eta_moments(X, time, exposure, drift=False))
+        return self.family_.mean(*self._eta_moments(X, time, exposure, drift=False))
 
     def _interval(self, X: Any, time: Any, level: float, exposure: Any = None) -> FloatArray:
         """Central intervals of what is predicted; a mode has none."""
@@ -311,14 +311,14 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 f"a fit with prior={self.prior!r} is a posterior mode and has no intervals; "
                 "use prior='learned'."
             )
-        return self._family.interval(*self._eta_moments(X, time, exposure), self._noise, level)
+        return self.family_.interval(*self._eta_moments(X, time, exposure), self.noise_, level)
 
     def _explained(self, y: Any, prediction: FloatArray, sample_weight: Any) -> float:
         """The share of the family's loss explained: R^2, or D^2."""
         target = np.asarray(y, dtype=np.float64)
         weights = np.ones(target.size) if sample_weight is None else np.asarray(sample_weight)
         null = np.full(target.size, np.average(target, weights=weights))
-        losses = [self._family.prediction_loss(target, mean) for mean in (prediction, null)]
+        losses = [self.family_.prediction_loss(target, mean) for mean in (prediction, null)]
         left, all_of_it = (float(np.average(loss, weights=weights)) for loss in losses)
         if all_of_it == 0.0:  # as scikit-learn has it where y is constant
             return 1.0 if left == 0.0 else 0.0
@@ -345,7 +345,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         steps = self._forecaster.steps(self._next_code, hold=self._holds)
         parts = zip(self._fits, steps, strict=True)
         tables = [summarise(fit, step, names) for fit, step in parts]
-        if not self._family.coupled:
+        if not self.family_.coupled:
             return tables[0]
         for label, table in zip(self.classes_, tables, strict=True):
             table.insert(0, "class", label)

@@ -152,12 +152,12 @@ max_iter, tol, verbose, random_state, n_jobs
     def decision_function(self, X: Any, *, time: Any = None) -> FloatArray:
         """Logits of `classes_[1]` (n_rows,), or of every class (n_rows, K)."""
         eta = self._eta_means(X, time)
-        return eta if self._family.coupled else eta[:, 0]
+        return eta if self.family_.coupled else eta[:, 0]
 
     def predict_proba(self, X: Any, *, time: Any = None) -> FloatArray:
         """Probabilities (n_rows, K), the uncertainty of the coefficients integrated out."""
         check_is_fitted(self, "coef_path_")
-        return self._family.probabilities(*self._eta_moments(X, time))
+        return self.family_.probabilities(*self._eta_moments(X, time))
 
     def predict_log_proba(self, X: Any, *, time: Any = None) -> FloatArray:
         """Logarithm of `predict_proba`."""

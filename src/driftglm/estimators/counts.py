@@ -101,7 +101,7 @@ max_iter, tol, verbose, random_state, n_jobs
     @property
     def dispersion_(self) -> float:
         """Variance over mean of a count, as given or as estimated."""
-        return self._noise
+        return self.noise_
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

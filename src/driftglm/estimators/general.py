@@ -122,11 +122,6 @@ max_iter, tol, verbose, random_state, n_jobs
     def _noise_param(self) -> str | float:
         return self.noise
 
-    @property
-    def noise_(self) -> float:
-        """Noise variance or dispersion, as given or as estimated; 1 where the family has none."""
-        return self._noise
-
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -168,13 +163,13 @@ max_iter, tol, verbose, random_state, n_jobs
     def predict_proba(self, X: Any, *, time: Any = None) -> FloatArray:
         """(n_rows, K) probabilities of the classes."""
         check_is_fitted(self, "coef_path_")
-        return self._family.probabilities(*self._eta_moments(X, time))
+        return self.family_.probabilities(*self._eta_moments(X, time))
 
     @available_if(_has_classes)
     def decision_function(self, X: Any, *, time: Any = None) -> FloatArray:
         """Logits of `classes_[1]` (n_rows,), or of every class (n_rows, K)."""
         eta = self._eta_means(X, time)
-        return eta if self._family.coupled else eta[:, 0]
+        return eta if self.family_.coupled else eta[:, 0]
 
     def predict_interval(
         self, X: Any, time: Any = None, level: float = 0.9, *, exposure: Any = None

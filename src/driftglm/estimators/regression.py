@@ -148,7 +148,7 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     @property
     def noise_variance_(self) -> float:
         """The noise variance, as given or as estimated."""
-        return self._noise
+        return self.noise_
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

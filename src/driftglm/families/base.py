@@ -76,6 +76,8 @@ class Family(ABC):
     """Whether y is never negative."""
     noise_label: ClassVar[str | None] = None
     """What the noise is called, None where there is none: "noise variance", "dispersion"."""
+    noise_meaning: ClassVar[str] = ""
+    """What that is, where the name does not say it."""
     metric: ClassVar[str]
     """What `compare` calls `prediction_loss`."""
     metric_label: ClassVar[str]

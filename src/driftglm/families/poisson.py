@@ -50,6 +50,7 @@ class Poisson(Family):
     takes_exposure: ClassVar[bool] = True
     positive: ClassVar[bool] = True
     noise_label: ClassVar[str | None] = "dispersion"
+    noise_meaning: ClassVar[str] = "variance over mean"
     metric: ClassVar[str] = "poisson"
     metric_label: ClassVar[str] = "mean Poisson deviance"
     dispersed: bool = False

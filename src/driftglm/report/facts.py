@@ -13,11 +13,6 @@ from driftglm.evaluation import Comparison
 from driftglm.report.encode import significant
 
 LONGEST = 300
-# How far rows lie from their prediction: models of numbers have the first, of counts the second.
-SCATTER = {
-    "noise_variance_": "noise variance",
-    "dispersion_": "dispersion (variance over mean)",
-}
 Section = dict[str, Any]
 
 
@@ -66,10 +61,10 @@ def _fit(model: Any) -> dict[str, Any]:
         if hasattr(model, "classes_"):
             out["classes"] = f"{len(model.classes_):,}"
     out["extrapolation"] = getattr(model, "extrapolate_", "")
-    for attribute, label in SCATTER.items():
-        found = getattr(model, attribute, None)
-        if isinstance(found, float | np.floating):
-            out[label] = significant(float(found), 4)
+    family = getattr(model, "family_", None)  # a model of text has none
+    if family is not None and family.noise_label is not None:
+        meaning = f" ({family.noise_meaning})" if family.noise_meaning else ""
+        out[f"{family.noise_label}{meaning}"] = significant(model.noise_, 4)
     out["converged"] = "yes" if model.converged_ else "no"
     out["iterations"] = f"{model.n_iter_:,} ({model.stop_reason_})"
     if len(model.objective_history_):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,11 @@ from driftglm.data.checks import refuse_missing
 from driftglm.data.timesteps import Freq
 from driftglm.datasets.dates import parse_dates
 from driftglm.exceptions import DataError, TimeError
+from driftglm.families import family_named
+from driftglm.registry import FAMILIES
 from driftglm.tables.cells import named_cells, refuse_spoilt
 from driftglm.tables.reading import Table, as_strings
 
-Family = Literal["gaussian", "binomial", "poisson"]
 MOST_CLASSES = 50
 N_SHOWN = 8
 
@@ -120,15 +121,15 @@ def parse_freq(text: str | None) -> Freq:
     return int(text)
 
 
-def target(table: Table, name: str, family: str) -> tuple[np.ndarray, Family, str]:
+def target(table: Table, name: str, family: str) -> tuple[np.ndarray, str, str]:
     """Values to predict, the family, and why it is that one.
 
     "auto" takes texts, booleans and two-valued numbers for classes and all else for numbers:
     whether whole numbers are counts, only the user knows. Texts that are numbers but for a
     few are a mistake, unless the user says "binomial".
     """
-    if family not in {"auto", "gaussian", "binomial", "poisson"}:
-        raise DataError(f"family {family!r}; auto, gaussian, binomial and poisson are allowed.")
+    if family != "auto" and family not in FAMILIES:
+        raise DataError(f"family {family!r}; auto, {', '.join(FAMILIES)} are allowed.")
     values = column(table, name, "target")
     if values.isna().all():
         raise DataError(f"the target {name!r:.60} has no values; name another column.")
@@ -137,10 +138,10 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, Family, st
         cure = "or, if they are classes, say so (--family binomial)."
         refuse_spoilt(table, values, name, cure)
     chosen, why = (family, "as asked") if family != "auto" else _guess(values)
-    if chosen == "binomial":
-        return _classes(values, name), "binomial", why
-    found = numbers(table, values, name, "numbers are needed; for classes use family binomial.")
-    return found, "poisson" if chosen == "poisson" else "gaussian", why
+    if family_named(chosen).target == "classes":
+        return _classes(values, name), chosen, why
+    cure = "numbers are needed; for classes use family binomial."
+    return numbers(table, values, name, cure), chosen, why
 
 
 def _guess(values: pd.Series) -> tuple[str, str]:

@@ -11,11 +11,14 @@ from sklearn.pipeline import Pipeline
 
 from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
 from driftglm.data.timesteps import Freq
+from driftglm.estimators.named import estimator_for
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.exceptions import DataError
+from driftglm.families import family_named
+from driftglm.registry import PRIORS
 from driftglm.tables.columns import near
-from driftglm.tables.encoder import TableEncoder, TableSpec, fit_encoder
-from driftglm.tables.model import ESTIMATORS, Training, read_training
+from driftglm.tables.encoder import TableEncoder, TableSpec, encode, fit_encoder
+from driftglm.tables.model import Training, read_training
 from driftglm.tables.reading import Table
 
 BASELINES: dict[str, Any] = {
@@ -25,7 +28,6 @@ BASELINES: dict[str, Any] = {
     "lasso-one": LassoOne,
     "lasso-all": LassoAll,
 }
-PRIORS = ("exact", "variational", "learned", "fixed")
 DEFAULT = (*BASELINES, "exact", "variational", "learned")
 MOST_STEPS = 100_000  # of a range; more is a slip of the finger
 
@@ -55,7 +57,7 @@ def contestants(names: Sequence[str], family: str) -> dict[str, Any]:
         if name in BASELINES:
             out[name] = BASELINES[name](family=family, standardize=True)
         elif name in PRIORS:
-            out[name] = ESTIMATORS[family](prior=name)
+            out[name] = estimator_for(family, prior=name)
         else:
             raise DataError(f"there is no model {name!r:.60}; {near(name, known)}")
     return out
@@ -91,8 +93,8 @@ def compare_table(
     Comparison, Training
         The outcome, and the rows it is about, encoded as a whole.
     """
-    encoder = fit_encoder(table, spec)  # also checks the table before anything is fitted
-    data = read_training(table, spec, family, encoder.matrix(table))
+    encoder, features_of_all = encode(table, spec)  # checks the table before anything is fitted
+    data = read_training(table, spec, family, features_of_all)
     _check_classes(data, models)
     chosen = contestants(models, data.family)
     X = data.X
@@ -112,7 +114,7 @@ def compare_table(
 
 def _check_classes(data: Training, models: Sequence[str]) -> None:
     """Baselines tell two classes apart, drift models any number."""
-    n_classes = len(set(data.y.tolist())) if data.family == "binomial" else 0
+    n_classes = len(set(data.y.tolist())) if family_named(data.family).target == "classes" else 0
     binary = [name for name in models if name in BASELINES]
     if n_classes > 2 and binary:  # noqa: PLR2004
         raise DataError(

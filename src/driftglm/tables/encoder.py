@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype
 from scipy.sparse import csr_matrix, hstack
 
+from driftglm._warnings import warn
 from driftglm.data.checks import refuse_missing
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
@@ -144,14 +144,20 @@ class TableEncoder:
         return [f"{self.spec.text}:{word}" for word in self.vocabulary.get_feature_names_out()]
 
 
-def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
-    """Learn levels and words from training rows.
+def encode(table: Table, spec: TableSpec) -> tuple[TableEncoder, Any]:
+    """Learn levels and words from training rows; also the features of these rows.
 
     Raises
     ------
     DataError
         If a column named does not exist, has gaps or cannot be a feature; if none is left.
     """
+    encoder = fit_encoder(table, spec)
+    return encoder, encoder.matrix(table)
+
+
+def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
+    """The first half of `encode`; numbers are read, and refused, by the second."""
     roles = {
         role: getattr(spec, role) for role in ("target", "time", "text", "weights", "exposure")
     }
@@ -223,7 +229,6 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
         raise DataError(f"column {name!r:.60} has no values; drop it (--drop).")
     refuse_missing(values, name, FILL)
     if is_number_column(values) and not declared:
-        numbers(table, values, name, FILL)
         return Column(name, "number")
     odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
     if odd:
@@ -257,12 +262,11 @@ def _indicators(values: pd.Series, each: Column) -> csr_matrix:
     unknown = Counter(found[codes < 0])
     if unknown:
         first = next(iter(unknown))
-        warnings.warn(
+        warn(
             f"column {each.name!r:.60} has {sum(unknown.values())} rows with {len(unknown)} "
             f"levels the model has not seen ({first!r:.40}); they count as "
             f"{each.levels[0]!r:.40}, the most frequent one.",
             DataWarning,
-            stacklevel=4,
         )
     rows = np.flatnonzero(codes > 0)
     shape = (len(values), len(each.levels) - 1)
@@ -278,11 +282,10 @@ def _block_part(table: Table, names: tuple[str, ...]) -> csr_matrix:
     block = table.block.tocoo()
     known = targets[block.col] >= 0
     if not known.all():
-        warnings.warn(
+        warn(
             f"{table.name} has {int((~known).sum())} values of features the model has not seen; "
             "they are ignored.",
             DataWarning,
-            stacklevel=4,
         )
     entries = (block.data[known], (block.row[known], targets[block.col[known]]))
     return csr_matrix(entries, shape=(table.n_rows, len(names)))

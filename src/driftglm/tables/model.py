@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
+from driftglm.estimators.named import estimator_for
 from driftglm.exceptions import DataError
+from driftglm.families import family_named
 from driftglm.files import Storable
-from driftglm.tables.columns import Family, column, numbers, read_times, target, times
-from driftglm.tables.encoder import TableEncoder, TableSpec, fit_encoder
+from driftglm.registry import FAMILIES
+from driftglm.tables.columns import column, numbers, read_times, target, times
+from driftglm.tables.encoder import TableEncoder, TableSpec, encode
 from driftglm.tables.reading import Table
 
-ESTIMATORS: dict[str, Any] = {
-    "gaussian": DriftRegressor,
-    "binomial": DriftClassifier,
-    "poisson": DriftPoissonRegressor,
-}
 N_NAMED = 3
 LEAST_ROWS = 2
 
@@ -33,7 +30,7 @@ class Training:
     X: Any
     y: np.ndarray
     time: Any
-    family: Family
+    family: str
     why: str
     weights: np.ndarray | None
     exposure: np.ndarray | None
@@ -127,7 +124,7 @@ class TableModel(Storable):
 
     def sentence(self) -> str:
         """What was learned, in one sentence."""
-        return learned_sentence(self.estimator)
+        return learned_sentence(self.summary())
 
 
 def fit_table(
@@ -148,7 +145,8 @@ def fit_table(
     spec
         Which column plays which part; target and time are needed.
     family
-        "gaussian", "binomial" (two classes or more), "poisson" or "auto".
+        "auto", or the name of a registered family, such as "gaussian", "binomial" (two classes or
+        more) or "poisson".
     always_in, static
         Columns or features that are never dropped, or that do not drift. A column of levels stands
         for all its indicators, the text column for all its words.
@@ -165,11 +163,10 @@ def fit_table(
     >>> model.encoder.feature_names
     ['x']
     """
-    encoder = fit_encoder(table, spec)
-    data = read_training(table, spec, family, encoder.matrix(table))
+    encoder, X = encode(table, spec)
     return fit_encoded(
         encoder,
-        data,
+        read_training(table, spec, family, X),
         always_in=encoder.positions(always_in, "always in") or None,
         static=encoder.positions(static, "static") or None,
         **params,
@@ -178,7 +175,7 @@ def fit_table(
 
 def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
     """Fit an estimator to features that are there already."""
-    estimator = ESTIMATORS[data.family](freq=encoder.spec.freq, **params)
+    estimator = estimator_for(data.family, freq=encoder.spec.freq, **params)
     estimator.fit(data.X, data.y, time=data.time, **data.extras)
     # Set here, since a sparse matrix cannot carry names into `fit`.
     estimator.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
@@ -195,8 +192,11 @@ def read_training(table: Table, spec: TableSpec, family: str, X: Any) -> Trainin
         raise DataError(f"{table.name} has {table.n_rows} row; {LEAST_ROWS} or more are needed.")
     y, chosen, why = target(table, spec.target, family)
     time, found = read_times(table, spec.time, spec.freq, spec.date_format)
-    if spec.exposure is not None and chosen != "poisson":
-        raise DataError(f"exposures belong to counts, but the family is {chosen}; use poisson.")
+    if spec.exposure is not None and not family_named(chosen).takes_exposure:
+        exposed = [name for name in FAMILIES if family_named(name).takes_exposure]
+        raise DataError(
+            f"exposures belong to counts, but the family is {chosen}; use {' or '.join(exposed)}."
+        )
     return Training(
         X=X,
         y=y,
@@ -218,9 +218,8 @@ def _weights(table: Table, name: str) -> np.ndarray:
     return numbers(table, column(table, name, "weights"), name, "weights are numbers, 0 or more.")
 
 
-def learned_sentence(estimator: Any) -> str:
-    """How many features matter, which most, and which of them drift."""
-    table = estimator.summary()
+def learned_sentence(table: pd.DataFrame) -> str:
+    """How many features of a summary matter, which most, and which of them drift."""
     total = table["feature"].nunique()
     # A column that never varies is told nothing by the data: its coefficients are exactly zero.
     coefs = table[["coef_first", "coef_last", "coef_next"]].to_numpy(dtype=np.float64)
