@@ -7,29 +7,31 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+from sklearn.metrics import accuracy_score
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import BoolArray, FloatArray
-from driftglm.baselines.losses import LOSSES, deviance
+from driftglm.baselines.family_loss import TEXT, BaselineFamily, FamilyLoss, has_classes
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
 from driftglm.baselines.tuning import Choice, choose, warn_at_edge
 from driftglm.data.checks import check_weights
 from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import fit_axis
+from driftglm.estimators.scores import share_explained
 from driftglm.exceptions import ConvergenceWarning, DataError
+from driftglm.families import family_named
+from driftglm.families.base import CERTAIN
 from driftglm.files import Storable
 
-Family = Literal["gaussian", "binomial", "poisson", "text"]
 N_CLASSES = 2
 TUNING_TOL = 1e-4
 """Good enough to rank candidates; the chosen one is fitted again to the full tolerance."""
@@ -52,9 +54,9 @@ Chain = Iterator[tuple[dict[str, Any], FloatArray]]
 
 
 def _has_classes(model: Any) -> bool:
-    """For `available_if`: only two classes have probabilities."""
-    if model.family != "binomial":
-        raise AttributeError(f"probabilities need family='binomial', not {model.family!r}.")
+    """For `available_if`: only classes have probabilities."""
+    if not has_classes(model.family):
+        raise AttributeError(f"family {model.family!r} has no classes and no probabilities.")
     return True
 
 
@@ -63,7 +65,7 @@ class Baseline(TextMethods, Storable, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "strength": [Interval(Real, 0, None, closed="neither"), None],
-        "family": [StrOptions({"gaussian", "binomial", "poisson", "text"})],
+        "family": [BaselineFamily()],
         "fit_intercept": ["boolean"],
         "always_in": ["array-like", str, Integral, None],
         "standardize": ["boolean"],
@@ -77,7 +79,7 @@ class Baseline(TextMethods, Storable, BaseEstimator):
     @property
     def leaves_chains(self) -> bool:
         """Whether fits take so long that candidates clearly behind the best end a search."""
-        return self.family == "text"
+        return bool(self.family == TEXT)
 
     @abstractmethod
     def _chains(self, rows: Rows, X_new: Any) -> Iterator[Chain]:
@@ -102,14 +104,14 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         Parameters
         ----------
         X : (n_rows, n_features) array, sparse matrix or frame
-        y : (n_rows,) numbers, two classes, or counts
+        y : (n_rows,) numbers, counts or two classes, as the family wants them
         time : (n_rows,) integers, dates, Periods or an ordered Categorical; None: one timestep
         sample_weight : (n_rows,), a row of weight 2 counts as two rows
-        exposure : (n_rows,), counts only: the expected count is exposure * exp(eta)
+        exposure : (n_rows,) what the mean is proportional to, for families that take one
 
         With family="text" X is word counts (n_docs, V) and y the documents' effects (n_docs, F).
         """
-        if self.family == "text":
+        if self.family == TEXT:
             self._fit_text(X, y, time, sample_weight=sample_weight, exposure=exposure)
             return self
         rows = self._read(X, y, time, sample_weight, exposure)
@@ -145,7 +147,7 @@ class Baseline(TextMethods, Storable, BaseEstimator):
             of every document, for which `y_new`, the new documents' effects, is needed.
         """
         self._validate_params()
-        if self.family == "text":
+        if self.family == TEXT:
             yield from self._text_chains((X, y, time), (X_new, y_new))
             return
         rows = self._read(X, y, time, sample_weight, exposure)
@@ -157,9 +159,10 @@ class Baseline(TextMethods, Storable, BaseEstimator):
     def _tuned(self, rows: Rows) -> Choice:
         """The candidate of least error on the last step when fitted to the earlier ones."""
         past, now = rows.held_out()
+        family = family_named(self.family)
 
         def error(eta: FloatArray) -> float:
-            losses = deviance(self.family, now.y, self._mean(eta + now.offset))
+            losses = family.prediction_loss(now.y, self._mean(eta + now.offset))
             return float(np.average(losses, weights=now.weights))
 
         chains = self._chains(past, now.X)
@@ -171,7 +174,7 @@ class Baseline(TextMethods, Storable, BaseEstimator):
 
     def _read(self, X: Any, y: Any, time: Any, sample_weight: Any, exposure: Any) -> Rows:
         """Validated rows that carry weight."""
-        numeric = self.family != "binomial"
+        numeric = not has_classes(self.family)
         X, y = validate_data(
             self,
             X,
@@ -186,7 +189,7 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         axis, codes = fit_axis(time, X.shape[0], self.freq)
         self._axis, self.timesteps_ = axis, axis.labels
         y = y.astype(np.float64) if numeric else self._encode(y)
-        LOSSES[self.family].check(y)
+        self._loss.check(y)
         rows = Rows(X, y, weights, offset, codes)
         return rows if (weights > 0).all() else rows.take(weights > 0)
 
@@ -197,8 +200,9 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         if self.classes_.size != N_CLASSES:
             shown = ", ".join(str(c) for c in self.classes_[:5])
             raise DataError(
-                f"y has {self.classes_.size} classes or class values ({shown}); family='binomial' "
-                "needs exactly two. Only binary classification is supported: merge or drop classes."
+                f"y has {self.classes_.size} classes or class values ({shown}); "
+                f"family={self.family!r} needs exactly two. "
+                "Only binary classification is supported: merge or drop classes."
             )
         return codes.astype(np.float64)
 
@@ -206,6 +210,12 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         """Mask of the columns that are not penalised."""
         names = getattr(self, "feature_names_in_", None)
         return feature_mask(self.always_in, self.n_features_in_, names, "always_in")
+
+    def _report(self, linear: Linear) -> None:
+        """coef_ and intercept_ in scikit-learn's shapes: (1, p) and (1,) for a classifier."""
+        classes = has_classes(self.family)
+        self.coef_ = linear.coef[None, :] if classes else linear.coef
+        self.intercept_: Any = np.asarray([linear.intercept]) if classes else linear.intercept
 
     def _warn_unconverged(self) -> None:
         warnings.warn(
@@ -217,8 +227,12 @@ class Baseline(TextMethods, Storable, BaseEstimator):
 
     # -------------------------------------------------------------- prediction
 
+    @property
+    def _loss(self) -> FamilyLoss:
+        return FamilyLoss.named(self.family)
+
     def _mean(self, eta: FloatArray) -> FloatArray:
-        return LOSSES[self.family].mean(eta)
+        return self._loss.mean(eta)
 
     def _eta(self, X: Any, time: Any) -> FloatArray:
         """Linear predictor of every row; the coefficients are the same at every step."""
@@ -231,16 +245,18 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         """Predicted mean of every row; for two classes, the more probable class."""
         self._refuse_text("predict", "log_prob")
         eta = self._eta(X, time)
-        if self.family == "binomial":
-            check_exposure(exposure, self.family, eta.size)
-            return self.classes_[(eta > 0).astype(int)]
-        return self._mean(eta + check_exposure(exposure, self.family, eta.size))
+        offset = check_exposure(exposure, self.family, eta.size)
+        if has_classes(self.family):
+            return self.classes_[np.argmax(self._probabilities(eta), axis=1)]
+        return self._mean(eta + offset)
+
+    def _probabilities(self, eta: FloatArray) -> FloatArray:
+        return family_named(self.family).probabilities(eta, CERTAIN)
 
     @available_if(_has_classes)
     def predict_proba(self, X: Any, *, time: Any = None) -> FloatArray:
         """(n_rows, 2) probabilities of `classes_`."""
-        second = self._mean(self._eta(X, time))
-        return np.column_stack([1 - second, second])
+        return self._probabilities(self._eta(X, time))
 
     @available_if(_has_classes)
     def decision_function(self, X: Any, *, time: Any = None) -> FloatArray:
@@ -248,33 +264,25 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         return self._eta(X, time)
 
     def score(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> float:
-        """R^2, accuracy, the share of the Poisson deviance explained, or a text's likelihood."""
-        if self.family == "text":
+        """The share of the family's loss explained, accuracy of classes, likelihood of a text."""
+        if self.family == TEXT:
             return float(self.document_log_likelihood(X, y, time=time).sum())
         prediction = self.predict(X, time=time)
-        if self.family == "binomial":
+        if has_classes(self.family):
             return float(accuracy_score(y, prediction, sample_weight=sample_weight))
-        if self.family == "poisson":
-            return float(d2_tweedie_score(y, prediction, sample_weight=sample_weight, power=1))
-        return float(r2_score(y, prediction, sample_weight=sample_weight))
+        return share_explained(family_named(self.family), y, prediction, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        if self.family == "binomial":
+        if has_classes(self.family):
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(multi_class=False)
         else:
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags(poor_score=True)
-            tags.target_tags.positive_only = self.family == "poisson"
-            tags.target_tags.two_d_labels = self.family == "text"
+            text = bool(self.family == TEXT)
+            tags.target_tags.positive_only = not text and family_named(self.family).positive
+            tags.target_tags.two_d_labels = text
         return tags
-
-
-def reported(family: str, linear: Linear) -> tuple[Any, Any]:
-    """coef_ and intercept_ in scikit-learn's shapes: (1, p) and (1,) for a classifier."""
-    if family == "binomial":
-        return linear.coef[None, :], np.asarray([linear.intercept])
-    return linear.coef, linear.intercept

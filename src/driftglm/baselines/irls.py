@@ -29,8 +29,8 @@ def solve_path(
     """Solutions along the strengths (strong to weak), each started from the one before."""
     solution = problem.start()
     if problem.loss.quadratic:
-        # The working target never changes, so one factorisation serves the whole path.
-        once = quadratic(problem.y - problem.offset, problem.weights)
+        # The working target is the same at any eta, so one factorisation serves the whole path.
+        once = quadratic(*problem.squares(problem.offset))
         for strength in strengths:
             solution = once.solve(strength, solution, tol)
             yield solution
@@ -53,9 +53,7 @@ def _irls(
     eta = problem.eta(solution)
     value = problem.total_loss(eta) + penalty(solution.beta, strength)
     for n_iter in range(1, max_iter + 1):
-        curvature = problem.loss.curvature(problem.y, eta)
-        target = eta - problem.offset - problem.loss.slope(problem.y, eta) / curvature
-        inner = quadratic(target, problem.weights * curvature)
+        inner = quadratic(*problem.squares(eta))
         aim = inner.solve(strength, solution, tol)
         step = 1.0
         for _ in range(N_HALVINGS):

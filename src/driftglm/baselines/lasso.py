@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from driftglm._typing import FloatArray
-from driftglm.baselines.base import Family
 from driftglm.baselines.irls import solve_path
 from driftglm.baselines.pooled import PooledBaseline
 from driftglm.baselines.problem import Problem, Solution
@@ -61,8 +60,8 @@ def _penalty(beta: FloatArray, strength: float) -> float:
 class LassoAll(_Lasso):
     """Lasso on all training rows, whatever their step.
 
-    Minimises ``sum w loss + strength |beta|_1`` with the loss ``(y - eta)^2 / 2`` for
-    family="gaussian" and the negative log-likelihood for the others; neither the intercept nor
+    Minimises ``sum w loss + strength |beta|_1``, the loss being the family's negative
+    log-likelihood at unit noise (``(y - eta)^2 / 2`` for "gaussian"); neither the intercept nor
     the always-in columns are penalised. The loss is a sum, not a mean: scikit-learn's ``alpha``
     is ``strength / n_rows``.
 
@@ -73,9 +72,10 @@ class LassoAll(_Lasso):
         strength of least error on the last step, and fit again with all rows. (Within a single
         step every fifth row is held out instead.)
     family
-        "gaussian", "binomial" (two classes), "poisson" (counts, with an optional exposure) or
-        "text": `fit(counts, effects, time=)` on word counts (n_docs, V) and the documents' effects
-        (n_docs, F), around a background of smoothed word shares; see `driftglm.baselines.text`.
+        "gaussian", "binomial" (two classes), "poisson" (counts, with an optional exposure), another
+        registered family with one linear predictor a row, or "text": `fit(counts, effects, time=)`
+        on word counts (n_docs, V) and the documents' effects (n_docs, F), around a background of
+        smoothed word shares; see `driftglm.baselines.text`.
     window
         Use only the last `window` timesteps of the axis, empty ones counted; None: all of them.
     fit_intercept
@@ -95,7 +95,7 @@ class LassoAll(_Lasso):
     coef_ : (p,), or (1, p) for two classes
     intercept_ : float, or (1,) for two classes
     strength_ : float, given or chosen
-    classes_ : the two classes, family="binomial"
+    classes_ : the two classes, where y is classes
     timesteps_ : labels of the training steps
     converged_, n_iter_ : whether the tolerance was reached, and in how many reweighting steps
     background_ : (V,), with family="text"; `coef_` is (F, V)
@@ -119,7 +119,7 @@ class LassoAll(_Lasso):
         self,
         strength: float | None = None,
         *,
-        family: Family = "gaussian",
+        family: str = "gaussian",
         window: int | None = None,
         fit_intercept: bool = True,
         always_in: Any = None,
@@ -155,7 +155,7 @@ class LassoOne(_Lasso):
         self,
         strength: float | None = None,
         *,
-        family: Family = "gaussian",
+        family: str = "gaussian",
         fit_intercept: bool = True,
         always_in: Any = None,
         standardize: bool = False,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.baselines.base import TUNING_TOL, Baseline, Chain, Linear, reported
-from driftglm.baselines.losses import LOSSES
+from driftglm.baselines.base import TUNING_TOL, Baseline, Chain, Linear
 from driftglm.baselines.problem import Problem, Solution, spread
 from driftglm.baselines.rows import Rows
 
@@ -47,9 +46,8 @@ class PooledBaseline(Baseline):
         columns = [np.ones((rows.y.size, 1))] if self.fit_intercept else []
         dense = always.toarray() if hasattr(always, "toarray") else np.asarray(always)
         free = np.hstack([*columns, dense])
-        loss = LOSSES[self.family]
-        problem = Problem(X, free, rows.y, rows.weights, rows.offset, loss, self.fit_intercept)
-        return problem, scale
+        data = (rows.y, rows.weights, rows.offset)
+        return Problem(X, free, *data, self._loss, self.fit_intercept), scale
 
     def _linear(self, solution: Solution, scale: FloatArray) -> Linear:
         """In the user's column order and units."""
@@ -82,4 +80,4 @@ class PooledBaseline(Baseline):
             self._warn_unconverged()
         self.converged_, self.n_iter_ = solution.converged, solution.n_iter
         self.strength_ = strength
-        self.coef_, self.intercept_ = reported(self.family, self._linear(solution, scale))
+        self._report(self._linear(solution, scale))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray
+from driftglm.baselines.family_loss import FamilyLoss
 from driftglm.baselines.gram import is_sparse
-from driftglm.baselines.losses import Loss
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,17 @@ class Problem:
     y: FloatArray
     weights: FloatArray
     offset: FloatArray
-    loss: Loss
+    loss: FamilyLoss
     intercept: bool
 
     def eta(self, solution: Solution) -> FloatArray:
         """Linear predictor of every row, offset included."""
         return np.asarray(self.offset + self.X @ solution.beta + self.free @ solution.gamma)
+
+    def squares(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Target (without offset) and weights of the squares that touch the losses at eta."""
+        target, curvature = self.loss.working(self.y, eta)
+        return target - self.offset, self.weights * curvature
 
     def total_loss(self, eta: FloatArray) -> float:
         """Weighted sum of the losses."""

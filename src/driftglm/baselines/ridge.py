@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from driftglm._typing import FloatArray
-from driftglm.baselines.base import Family
 from driftglm.baselines.irls import solve_path
 from driftglm.baselines.pooled import PooledBaseline
 from driftglm.baselines.problem import Problem, Solution
@@ -70,7 +69,7 @@ class RidgeAll(_Ridge):
         self,
         strength: float | None = None,
         *,
-        family: Family = "gaussian",
+        family: str = "gaussian",
         window: int | None = None,
         fit_intercept: bool = True,
         always_in: Any = None,
@@ -106,7 +105,7 @@ class RidgeOne(_Ridge):
         self,
         strength: float | None = None,
         *,
-        family: Family = "gaussian",
+        family: str = "gaussian",
         fit_intercept: bool = True,
         always_in: Any = None,
         standardize: bool = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterator
 from numbers import Real
@@ -12,17 +13,17 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import FloatArray
-from driftglm.baselines.base import Baseline, Chain, Family, Linear, reported
+from driftglm.baselines.base import Baseline, Chain, Linear
 from driftglm.baselines.chain_kernel import LevelLaw
 from driftglm.baselines.gaussian_chain import GaussianChain, SplitColumns
-from driftglm.baselines.losses import LOSSES
 from driftglm.baselines.problem import Problem, spread
 from driftglm.baselines.quadratic import DIRECT
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import fixed_scale
 from driftglm.baselines.text import TextKind
-from driftglm.estimators import DriftClassifier, DriftPoissonRegressor, DriftRegressor
+from driftglm.estimators import DriftGLM, DriftRegressor
 from driftglm.exceptions import ConvergenceWarning, DataWarning
+from driftglm.families import Family, family_named
 from driftglm.priors import Fixed
 
 AUTOCORRELATIONS = (0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
@@ -42,7 +43,7 @@ class RidgeTS(Baseline):
     `driftglm.priors.Fixed`; the intercept and the always-in columns are paths of their own (a
     flat part and AR(1) deviations), and the step after the last is predicted with the last
     coefficients. Gaussian fits to at most 4,000 rows are solved exactly in dual form; the others
-    are ``DriftRegressor``, ``DriftClassifier`` or ``DriftPoissonRegressor`` with that prior.
+    are ``DriftGLM`` with that prior.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ class RidgeTS(Baseline):
         strength: float | None = None,
         autocorrelation: float | None = None,
         *,
-        family: Family = "gaussian",
+        family: str = "gaussian",
         fit_intercept: bool = True,
         always_in: Any = None,
         standardize: bool = False,
@@ -117,12 +118,12 @@ class RidgeTS(Baseline):
     # ------------------------------------------------------------------ fitting
 
     def _fit_chosen(self, rows: Rows, params: dict[str, Any]) -> None:
-        scale, noise = self._scale(rows), self._noise_variance(rows)
+        scale, noise = self._scale(rows), self._noise(rows)
         self.strength_, self.autocorrelation_ = params["strength"], params["autocorrelation"]
-        if self.family == "gaussian":
+        if self._quadratic:
             self.noise_variance_ = noise
         if self._is_exact(rows):
-            dual = GaussianChain(self._split(rows.X, scale), rows, self._law(rows, noise), noise)
+            dual = self._chain(rows, scale)
             path, levels = dual.paths(params, len(self.timesteps_))
             self.converged_, self.n_iter_ = True, 1
         else:
@@ -130,13 +131,16 @@ class RidgeTS(Baseline):
             path, levels = model.coef_path_, model.intercept_path_
             self.converged_, self.n_iter_ = model.converged_, model.n_iter_
         self.coef_path_, self.intercept_path_ = path / scale, levels
-        last = Linear(self.coef_path_[-1].copy(), float(levels[-1]))
-        self.coef_, self.intercept_ = reported(self.family, last)
+        self._report(Linear(self.coef_path_[-1].copy(), float(levels[-1])))
         if not self.converged_:
             self._warn_unconverged()
 
     def _is_exact(self, rows: Rows) -> bool:
-        return bool(self.family == "gaussian" and rows.y.size <= DIRECT)
+        return self._quadratic and rows.y.size <= DIRECT
+
+    @property
+    def _quadratic(self) -> bool:
+        return family_named(self.family).quadratic
 
     def _scale(self, rows: Rows) -> FloatArray:
         """What every column is divided by."""
@@ -157,27 +161,29 @@ class RidgeTS(Baseline):
             scale=fixed_scale(params["strength"], noise),
             autocorrelation=params["autocorrelation"],
         )
-        settings: dict[str, Any] = {
-            "prior": prior,
-            "fit_intercept": self.fit_intercept,
-            "always_in": self._always_in(),
-            "max_iter": max_iter,
-            "tol": self.tol,
-        }
+        model = DriftGLM(
+            family=self.family,
+            prior=prior,
+            # A noise that was estimated along with the paths would change what a strength means.
+            noise=noise if self._mode_family().has_noise else "auto",
+            fit_intercept=self.fit_intercept,
+            always_in=self._always_in(),
+            max_iter=max_iter,
+            tol=self.tol,
+        )
         # Codes are steps already; a model fitted without time keeps its single step.
         data: dict[str, Any] = {"time": self._times(rows), "sample_weight": rows.weights}
-        if self.family == "gaussian":
-            model = DriftRegressor(**settings, noise=noise)
-        elif self.family == "binomial":
-            model = DriftClassifier(**settings)
-        else:
-            model = DriftPoissonRegressor(**settings)
+        if family_named(self.family).takes_exposure:
             data["exposure"] = np.exp(rows.offset)
         with warnings.catch_warnings():
             # Unconverged fits are reported once, by the baseline; empty columns are no one's fault.
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", DataWarning)
             return model.fit(_divided(rows.X, scale), rows.y, **data)
+
+    def _mode_family(self) -> Family:
+        """The variant that a search for a mode takes if nothing is said of its noise."""
+        return family_named(self.family).for_fit(posterior=False, noise_asked=False)
 
     def _times(self, rows: Rows) -> Any:
         return None if len(self.timesteps_) == 1 else rows.codes
@@ -203,12 +209,12 @@ class RidgeTS(Baseline):
     def _row_length(self, rows: Rows, scale: FloatArray) -> float:
         X = _divided(rows.X, scale)[:, np.flatnonzero(~self._always_in())]
         free = np.ones((rows.y.size, int(self.fit_intercept)))
-        loss = LOSSES[self.family]
-        problem = Problem(X, free, rows.y, rows.weights, rows.offset, loss, self.fit_intercept)
+        data = (rows.y, rows.weights, rows.offset)
+        problem = Problem(X, free, *data, self._loss, self.fit_intercept)
         return max(problem.row_length(), 1e-12)
 
     def _primal(self, rows: Rows, X_new: Any, scale: FloatArray) -> Any:
-        noise = self._noise_variance(rows)
+        noise = self._noise(rows)
         new = _divided(X_new, scale)
 
         def eta(params: dict[str, Any]) -> FloatArray:
@@ -219,22 +225,37 @@ class RidgeTS(Baseline):
         return eta
 
     def _dual(self, rows: Rows, X_new: Any, scale: FloatArray) -> Any:
-        noise = self._noise_variance(rows)
-        law = self._law(rows, noise)
-        chain = GaussianChain(self._split(rows.X, scale), rows, law, noise)
-        return chain.predictor(self._split(X_new, scale))
+        return self._chain(rows, scale).predictor(self._split(X_new, scale))
+
+    def _chain(self, rows: Rows, scale: FloatArray) -> GaussianChain:
+        """The exact solution for any strength and autocorrelation."""
+        squares, noise = self._squares(rows), self._noise(rows)
+        return GaussianChain(self._split(rows.X, scale), squares, self._law(squares, noise), noise)
+
+    def _squares(self, rows: Rows) -> Rows:
+        """The rows of a quadratic loss as those of squared errors."""
+        target, curvature = self._loss.working(rows.y, rows.offset)
+        weights = rows.weights * curvature
+        return dataclasses.replace(rows, y=target - rows.offset, weights=weights)
 
     def _split(self, X: Any, scale: FloatArray) -> SplitColumns:
         return SplitColumns.of(_divided(X, scale), self._always_in(), intercept=self.fit_intercept)
 
-    def _noise_variance(self, rows: Rows) -> float:
-        """Variance of y about its steps' means and the always-in columns; 1 for other families.
+    def _noise(self, rows: Rows) -> float:
+        """What loss and penalty are divided by; 1 for families without noise.
 
-        Dividing loss and penalty by it changes no path; it tells the level's law how much of
-        the steps' means is noise.
+        It changes no path; it tells the level's law how much of the steps' means is noise.
         """
-        if self.family != "gaussian":
+        family = self._mode_family()
+        if family.quadratic:
+            return self._noise_variance(self._squares(rows))
+        if not family.has_noise:
             return 1.0
+        offset = rows.offset + family.center(rows.y, rows.weights, rows.offset)
+        return family.noise_scale(rows.y, rows.weights, offset)[0]
+
+    def _noise_variance(self, rows: Rows) -> float:
+        """Variance of y about its steps' means and the always-in columns."""
         steps, which = np.unique(rows.codes, return_inverse=True)
         columns = self._always_in_columns(rows)
         if self.fit_intercept:

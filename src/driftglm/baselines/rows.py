@@ -10,6 +10,7 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.checks import log_exposure
 from driftglm.exceptions import DataError
+from driftglm.families import family_named, uncoupled_families
 
 EVERY = 5
 """Without a step to hold out, every fifth row is."""
@@ -57,10 +58,11 @@ class Rows:
 
 
 def check_exposure(exposure: Any, family: str, n_rows: int) -> FloatArray:
-    """Offset log(exposure), 0 without one; only counts have an exposure."""
-    if exposure is not None and family != "poisson":
+    """Offset log(exposure), 0 without one; not every family takes one."""
+    if exposure is not None and not family_named(family).takes_exposure:
+        takers = [name for name in uncoupled_families() if family_named(name).takes_exposure]
         raise DataError(
-            f"exposure was given with family={family!r}; only counts have one. "
-            "Leave it out, or use family='poisson'."
+            f"exposure was given with family={family!r}, which takes none. Leave it out, or choose "
+            f"a family that does: {', '.join(map(repr, takers))}."
         )
     return log_exposure(exposure, n_rows)

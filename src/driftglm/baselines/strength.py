@@ -5,8 +5,8 @@ Every baseline minimises
     sum_n w_n loss(y_n, eta_n) + strength * |beta|_1          (lasso)
     sum_n w_n loss(y_n, eta_n) + strength / 2 * |beta|^2      (ridge)
 
-with loss = (y - eta)^2 / 2 for the Gaussian and the negative log-likelihood (constants left out)
-for the other families. The loss is a sum: twice the rows want about the same ridge strength.
+with loss = the negative log-likelihood at unit noise, constants left out: (y - eta)^2 / 2 for the
+Gaussian. The loss is a sum: twice the rows want about the same ridge strength.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def sklearn_penalty(peer: Peer, strength: float, total_weight: float) -> dict[st
     return {"alpha": strength if peer == "Ridge" else strength / total_weight}
 
 
-def fixed_scale(strength: float, noise_variance: float = 1.0) -> float:
+def fixed_scale(strength: float, noise: float = 1.0) -> float:
     """The scale of `Fixed` whose chain has penalty strength / 2 * beta' A beta.
 
-    The log posterior divides a Gaussian loss by the noise variance and the chain by the scale, so
-    that strength = noise_variance / scale; the other families have no noise and divide by 1.
+    The log posterior divides the loss by the noise and the chain by the scale, so that strength =
+    noise / scale; families without noise divide by 1.
     """
-    return noise_variance / strength
+    return noise / strength
 
 
 def lasso_strengths(largest: float, *, wide: bool = False) -> FloatArray:

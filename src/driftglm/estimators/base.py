@@ -19,6 +19,7 @@ from driftglm._warnings import warn
 from driftglm.data.checks import log_exposure
 from driftglm.estimators.export import Exports
 from driftglm.estimators.parameters import Registered
+from driftglm.estimators.scores import share_explained
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
 from driftglm.families import Family
@@ -108,6 +109,11 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     def _described(self) -> Family:
         """The family, as it is registered."""
         raise TypeError(f"{type(self).__name__} does not say which family it is for.")
+
+    @property
+    def family_name(self) -> str:
+        """The name of the family of y."""
+        return self._described().name
 
     def _noise_param(self) -> str | float:
         """The noise or dispersion the user asked for: "auto", "estimate" or a number."""
@@ -315,14 +321,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
 
     def _explained(self, y: Any, prediction: FloatArray, sample_weight: Any) -> float:
         """The share of the family's loss explained: R^2, or D^2."""
-        target = np.asarray(y, dtype=np.float64)
-        weights = np.ones(target.size) if sample_weight is None else np.asarray(sample_weight)
-        null = np.full(target.size, np.average(target, weights=weights))
-        losses = [self.family_.prediction_loss(target, mean) for mean in (prediction, null)]
-        left, all_of_it = (float(np.average(loss, weights=weights)) for loss in losses)
-        if all_of_it == 0.0:  # as scikit-learn has it where y is constant
-            return 1.0 if left == 0.0 else 0.0
-        return 1.0 - left / all_of_it
+        return share_explained(self.family_, y, prediction, sample_weight)
 
     # ---------------------------------------------------------------- reporting
 

@@ -220,6 +220,12 @@ class Family(ABC):
     def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
         """Minus log p(y | eta) of every row at unit noise, without what does not depend on eta."""
 
+    def loss_derivatives(self, y: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivative of `loss` with respect to eta."""
+        # The variant for posteriors: the curvature of the one for modes may be that of a bound.
+        exact, ones = self.for_fit(posterior=True, noise_asked=False), np.ones_like(eta)
+        return -exact.score(y, eta, CERTAIN, ones), exact.curvature(y, eta, CERTAIN, ones)
+
     @abstractmethod
     def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
         """What a predicted mean is judged by, row by row; infinite where it is impossible."""
