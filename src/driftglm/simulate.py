@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.exceptions import DataError
+from driftglm.families import uncoupled_family
+from driftglm.families.base import CERTAIN
 from driftglm.priors.chain import ALPHA_BOUND
 
 
@@ -26,7 +26,7 @@ class Panel:
     coef_path, intercept_path
         The truth, (T + 1, p) and (T + 1,).
     noise_variance
-        Variance of y about its mean (Gaussian panels).
+        Noise variance or dispersion, for families that have one.
     mean, mean_next
         E[y] of every row: the mean, the probability of 1, or the rate.
     """
@@ -53,7 +53,7 @@ def simulate_panel(  # noqa: PLR0913
     scale: float = 0.25,
     level: float = 1.0,
     noise_variance: float = 0.25,
-    family: Literal["gaussian", "binomial", "poisson"] = "gaussian",
+    family: str = "gaussian",
     random_state: int | np.random.Generator = 0,
 ) -> Panel:
     """Draw a panel whose active paths follow stationary chains.
@@ -62,7 +62,9 @@ def simulate_panel(  # noqa: PLR0913
     (-C, 0], its own scale (log-normal around `scale`), and a path from the stationary chain of
     that autocorrelation. The intercept is a flat level plus an AR(1) of standard deviation
     `level` / 2. Columns of X are standard normal. `family` is the law of y given the linear
-    predictor: with `noise_variance` about it, 0 or 1 with it as logit, counts with it as log rate.
+    predictor: "gaussian" with `noise_variance` about it, "binomial" 0 or 1 with it as logit,
+    "poisson" counts with it as log rate, or another registered family with one linear predictor a
+    row, whose noise or dispersion, if it has one, is `noise_variance`.
 
     Examples
     --------
@@ -71,6 +73,7 @@ def simulate_panel(  # noqa: PLR0913
     >>> panel.X.shape, panel.coef_path.shape
     ((1600, 5), (9, 5))
     """
+    law = uncoupled_family(family)
     rng = np.random.default_rng(random_state)
     n_all = n_timesteps + 1
     coef_path = np.zeros((n_all, n_features))
@@ -82,16 +85,7 @@ def simulate_panel(  # noqa: PLR0913
     time = np.repeat(np.arange(n_all), rows_per_step)
     X = rng.normal(size=(time.size, n_features))
     eta = np.einsum("ni,ni->n", X, coef_path[time]) + intercept_path[time]
-    if family == "gaussian":
-        mean, y = eta, eta + np.sqrt(noise_variance) * rng.normal(size=time.size)
-    elif family == "binomial":
-        mean = 1.0 / (1.0 + np.exp(-eta))
-        y = (rng.random(time.size) < mean).astype(np.float64)
-    elif family == "poisson":
-        mean = np.exp(eta)
-        y = rng.poisson(mean).astype(np.float64)
-    else:
-        raise DataError(f"family={family!r}; choose 'gaussian', 'binomial' or 'poisson'.")
+    mean, y = law.mean(eta, CERTAIN), law.draw(eta, noise_variance, rng)
     past = time < n_timesteps
     return Panel(
         X=X[past],

@@ -13,7 +13,7 @@ import time as clock
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -253,7 +253,7 @@ def tiny(data: PeerData) -> PeerData:
         n_active=4,
         rows_per_step=40,
         n_timesteps=3,
-        family=cast("Any", data.family),
+        family=data.family,
     )
     X, X_next = panel.X, panel.X_next
     if data.sparse:
