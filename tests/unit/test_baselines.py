@@ -516,7 +516,7 @@ def test_wrong_data_are_refused(rng):
         LassoAll(1.0, family="poisson").fit(
             X, np.abs(y), exposure=np.where(np.arange(y.size) == 3, 0.0, 1.0)
         )
-    with pytest.raises(DataError, match="family=.poisson.: y is .* counts must lie between"):
+    with pytest.raises(DataError, match=r"family=.poisson.: y is .* counts must lie between"):
         LassoAll(1.0, family="poisson").fit(X, y)
     with pytest.raises(DataError, match="3 classes"):
         LassoAll(1.0, family="binomial").fit(X, np.arange(y.size) % 3)

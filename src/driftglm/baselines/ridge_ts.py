@@ -248,13 +248,13 @@ class RidgeTS(Baseline):
         """
         family = self._mode_family()
         if family.quadratic:
-            return self._noise_variance(self._squares(rows))
+            return self._noise_variance(self._squares(rows), float(rows.weights.sum()))
         if not family.has_noise:
             return 1.0
         offset = rows.offset + family.center(rows.y, rows.weights, rows.offset)
         return family.noise_scale(rows.y, rows.weights, offset)[0]
 
-    def _noise_variance(self, rows: Rows) -> float:
+    def _noise_variance(self, rows: Rows, total_weight: float) -> float:
         """Variance of y about its steps' means and the always-in columns."""
         steps, which = np.unique(rows.codes, return_inverse=True)
         columns = self._always_in_columns(rows)
@@ -264,7 +264,7 @@ class RidgeTS(Baseline):
         coef = np.linalg.lstsq(columns * root[:, None], rows.y * root, rcond=None)[0]
         n_spare = max(rows.y.size - columns.shape[1], 1)
         residual = rows.weights @ (rows.y - columns @ coef) ** 2 * rows.y.size
-        variance = float(residual / rows.weights.sum() / n_spare)
+        variance = float(residual / total_weight / n_spare)
         # An exact fit has no noise to speak of; a speck of y's size keeps all ratios finite.
         return max(variance, 1e-10 * float(np.mean(rows.y**2)), 1e-20)
 
