@@ -80,6 +80,23 @@ def register_prior(name: str, home: str) -> None:
     PRIORS[name] = _checked(home)
 
 
+def snapshot() -> dict[str, dict[str, str]]:
+    """What is registered by now, to be told to processes that know the lines above only."""
+    return {"families": dict(FAMILIES), "priors": dict(PRIORS)}
+
+
+def registered_outside() -> list[str]:
+    """Homes of families and priors that are no part of this package."""
+    homes = (*FAMILIES.values(), *PRIORS.values())
+    return sorted(home for home in homes if not home.startswith("driftglm."))
+
+
+def restore(known: dict[str, dict[str, str]]) -> None:
+    """Register what another process knew."""
+    FAMILIES.update(known["families"])
+    PRIORS.update(known["priors"])
+
+
 def estimators() -> dict[str, str]:
     """Homes of what a file may hold as an estimator, by the name of the class."""
     return {class_name(home): home for home in ESTIMATORS}

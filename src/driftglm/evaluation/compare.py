@@ -34,6 +34,7 @@ from driftglm.evaluation.tasks import (
     observed_probability,
 )
 from driftglm.exceptions import DataError, DataWarning
+from driftglm.registry import registered_outside, resolve
 
 N_CLASSES = 2
 Grids = dict[str, list[dict[str, Any]]]
@@ -75,9 +76,10 @@ def compare(  # noqa: PLR0913
         GridSearchCV. Baselines with ``strength=None`` have a wide grid of their own and share
         work along it; a model without a grid is used as it is.
     metric
-        "mse", "log_loss", "poisson" (deviance), "nll", a function (y, prediction) -> losses, or
-        "auto": log loss for classifiers, negative log-likelihood for text models, Poisson deviance
-        if a model is one of counts, else squared error. The prediction of a classifier, as a
+        "mse", "log_loss", "poisson" (deviance), "nll", the metric of another registered family, a
+        function (y, prediction) -> losses, or "auto": log loss for classifiers, negative
+        log-likelihood for text models, the metric of the models' family (Poisson deviance if a
+        model is one of counts), else squared error. The prediction of a classifier, as a
         metric sees it, is the probability it gave to the class observed; that of a text model the
         log-likelihood of the document.
     tune
@@ -97,7 +99,7 @@ def compare(  # noqa: PLR0913
     sample_weight
         One weight a row, for fitting, tuning and the table's means.
     exposure
-        One exposure a row, for models of counts.
+        One exposure a row, for models that take one.
     verbose
         Show a progress bar on standard error; None: only on a terminal.
 
@@ -302,10 +304,11 @@ def _open_cache(cache_dir: Any, data: Data) -> Cache | None:
         return None
     axis, codes = str(data.axis.to_dict()), data_digest(data.codes)
     parts = [data_digest(part) for part in (data.X, data.y, data.sample_weight, data.exposure)]
+    # Models name families and priors, and those of users may change between two runs.
+    outside = [resolve(home) for home in registered_outside()]
     # The labels themselves too: a model may have a freq of its own.
-    return Cache.open(
-        cache_dir, digest(library_fingerprint(), axis, codes, data_digest(data.time), *parts)
-    )
+    said = library_fingerprint(), outside, axis, codes, data_digest(data.time)
+    return Cache.open(cache_dir, digest(*said, *parts))
 
 
 def _plain(params: dict[str, Any]) -> dict[str, Any]:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import xlogy
 from sklearn.base import is_classifier
 
 from driftglm._typing import FloatArray
 from driftglm.evaluation.contestants import is_text
 from driftglm.exceptions import DataError
+from driftglm.families import Poisson, family_named
+from driftglm.registry import FAMILIES
 
 SMALLEST = float(np.finfo(np.float64).eps)
 """Probabilities are kept this far from 0 and 1, as scikit-learn's log loss does."""
+ANY_MEAN = "mse"
+"""What means are compared by if no model asks for another metric."""
 LossFunction = Callable[[Any, FloatArray], FloatArray]
 
 
@@ -55,24 +58,10 @@ class Metric:
         return losses
 
 
-def squared_error(y: Any, prediction: FloatArray) -> FloatArray:
-    """(y - prediction)^2."""
-    return np.asarray((np.asarray(y, dtype=np.float64) - prediction) ** 2)
-
-
 def log_loss(y: Any, prediction: FloatArray) -> FloatArray:
     """Minus the log of the probability given to what happened; `prediction` is that."""
     del y
     return np.asarray(-np.log(np.clip(prediction, SMALLEST, 1.0)))
-
-
-def poisson_deviance(y: Any, prediction: FloatArray) -> FloatArray:
-    """2 (y log(y / mu) - y + mu); infinite where a mean is not positive."""
-    counts = np.asarray(y, dtype=np.float64)
-    positive = prediction > 0
-    mean = np.where(positive, prediction, 1.0)
-    deviance = 2 * (xlogy(counts, counts / mean) - counts + mean)
-    return np.where(positive, np.maximum(deviance, 0.0), np.inf)
 
 
 def negative_log_likelihood(y: Any, prediction: FloatArray) -> FloatArray:
@@ -81,12 +70,29 @@ def negative_log_likelihood(y: Any, prediction: FloatArray) -> FloatArray:
     return np.asarray(-prediction)
 
 
-METRICS = {
-    "mse": Metric("mse", "mean squared error", squared_error),
-    "log_loss": Metric("log_loss", "log loss", log_loss),
-    "poisson": Metric("poisson", "mean Poisson deviance", poisson_deviance),
-    "nll": Metric("nll", "mean negative log-likelihood", negative_log_likelihood),
-}
+@dataclass(frozen=True)
+class MeanLoss:
+    """What the family of a name judges a predicted mean by."""
+
+    family: str
+
+    def __call__(self, y: Any, prediction: FloatArray) -> FloatArray:
+        """Losses of predicted means."""
+        target = np.asarray(y, dtype=np.float64)
+        return family_named(self.family).prediction_loss(target, prediction)
+
+
+def metrics() -> dict[str, Metric]:
+    """By name: those of the families registered by now, and that of texts."""
+    found: dict[str, Metric] = {}
+    for name in FAMILIES:
+        family = family_named(name)
+        if family.target == "classes":
+            found.setdefault("log_loss", Metric("log_loss", "log loss", log_loss))
+        else:
+            made = Metric(family.metric, family.metric_label, MeanLoss(name))
+            found.setdefault(family.metric, made)
+    return found | {"nll": Metric("nll", "mean negative log-likelihood", negative_log_likelihood)}
 
 
 def find_metric(metric: str | LossFunction, finals: dict[str, Any]) -> Metric:
@@ -95,9 +101,9 @@ def find_metric(metric: str | LossFunction, finals: dict[str, Any]) -> Metric:
         name = getattr(metric, "__name__", type(metric).__name__)
         return Metric(name, name.replace("_", " "), metric)
     if metric == "auto":
-        return METRICS[_auto(finals)]
-    if metric not in METRICS:
-        known = ", ".join(repr(name) for name in METRICS)
+        return metrics()[_auto(finals)]
+    if metric not in metrics():
+        known = ", ".join(repr(name) for name in metrics())
         raise DataError(
             f"metric={metric!r}; 'auto', {known} or a function (y, prediction) -> losses."
         )
@@ -113,7 +119,7 @@ def find_metric(metric: str | LossFunction, finals: dict[str, Any]) -> Metric:
             f"metric={metric!r} does not suit all models ({', '.join(needs_classes) or 'none'} "
             "predict classes); compare classifiers by 'log_loss' and regressors by the others."
         )
-    return METRICS[metric]
+    return metrics()[metric]
 
 
 def _auto(finals: dict[str, Any]) -> str:
@@ -135,11 +141,35 @@ def _auto(finals: dict[str, Any]) -> str:
         )
     if texts:
         return "nll"
-    return "poisson" if any(map(_is_poisson, finals.values())) else "mse"
+    return _of_means(finals)
 
 
-def _is_poisson(model: Any) -> bool:
-    """Whether a model is one of counts, by its own parameters or by its name."""
-    names = ("family", "loss", "criterion", "objective")
-    stated = {str(getattr(model, name, None)) for name in names}
+def _of_means(finals: dict[str, Any]) -> str:
+    """The metric of the models that have one of their own, else squared errors.
+
+    Those mean something whatever is predicted, so that a model of them may be judged by others.
+    """
+    own = {name: _own_metric(final) for name, final in finals.items()}
+    wanted = {metric: name for name, metric in own.items() if metric not in {None, ANY_MEAN}}
+    if len(wanted) > 1:
+        (one, first), (other, second), *_ = wanted.items()
+        raise DataError(
+            f"{first!r} is to be compared by {one!r} and {second!r} by {other!r}; pass the metric "
+            f"to compare all by, e.g. metric={one!r}."
+        )
+    return str(next(iter(wanted), ANY_MEAN))
+
+
+def _own_metric(model: Any) -> str | None:
+    """That of the family a model names, or of the counts that it is for by the look of it."""
+    named = (getattr(model, attribute, None) for attribute in ("family", "family_name"))
+    known = [name for name in named if isinstance(name, str) and name in FAMILIES]
+    if known:
+        return family_named(known[0]).metric
+    return Poisson.metric if _is_of_counts(model) else None
+
+
+def _is_of_counts(model: Any) -> bool:
+    """Whether another library's model is one of counts, by its parameters or by its name."""
+    stated = {str(getattr(model, name, None)) for name in ("loss", "criterion", "objective")}
     return bool(stated & {"poisson", "count:poisson"}) or "Poisson" in type(model).__name__

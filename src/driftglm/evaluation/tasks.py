@@ -27,6 +27,7 @@ from driftglm.evaluation.contestants import (
 )
 from driftglm.evaluation.metrics import Metric
 from driftglm.evaluation.splits import Fold
+from driftglm.registry import restore, snapshot
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ class ChainTask:
 
 
 Task = FitTask | ChainTask
+Known = dict[str, dict[str, str]]
 N_WARNINGS = 5
 
 
@@ -136,7 +138,8 @@ class Runner:
         return [piece for piece in pieces if piece is not None]
 
     def _here(self, tasks: Sequence[Task]) -> Any:
-        jobs = (delayed(run_task)(k, t, self.data, self.cache) for k, t in enumerate(tasks))
+        known = snapshot()
+        jobs = (delayed(run_task)(k, t, self.data, known, self.cache) for k, t in enumerate(tasks))
         if effective_n_jobs(self.n_jobs) == 1:  # None may mean all that a backend has
             return (function(*args) for function, args, _ in jobs)
         try:
@@ -163,26 +166,33 @@ def results_from(client: Any, data: Data, tasks: dict[int, Task]) -> Iterator[tu
     try:
         with engine_errors(client):
             rows = work.share(data)
-            numbers = {work.submit(piece_of, task, rows): k for k, task in tasks.items()}
+            known = snapshot()
+            numbers = {work.submit(piece_of, task, rows, known): k for k, task in tasks.items()}
             for future, piece in work.as_completed(list(numbers)):
                 yield numbers[future], piece
     finally:
         work.close()
 
 
-def run_task(position: int, task: Task, data: Data, cache: Cache | None) -> tuple[int, Piece]:
+def run_task(
+    position: int, task: Task, data: Data, known: Known, cache: Cache | None
+) -> tuple[int, Piece]:
     """One task, read from the cache if it is there."""
     key = cache.key(*task.settings()) if cache else ""
     piece = cache.read(key) if cache else None
     if piece is None:
-        piece = piece_of(task, data)
+        piece = piece_of(task, data, known)
         if cache:
             cache.write(key, piece)
     return position, piece
 
 
-def piece_of(task: Task, data: Data) -> Piece:
-    """What a task gives, with what was warned of on the way."""
+def piece_of(task: Task, data: Data, known: Known) -> Piece:
+    """What a task gives, with what was warned of on the way.
+
+    `known` is what the process that asks has registered; a worker has not seen it do so.
+    """
+    restore(known)
     # A sum depends in its last digits on the number of BLAS threads, and that number on how
     # many workers there are; one thread each gives the same digits everywhere.
     with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
