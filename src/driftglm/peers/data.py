@@ -9,19 +9,23 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import expit, xlogy
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.exceptions import DataError
+from driftglm.families import family_named, uncoupled_family
+from driftglm.families.base import CERTAIN
 
-FAMILIES = ("gaussian", "binomial", "poisson", "text")
-LOSSES = {
-    "gaussian": "mean squared error",
-    "binomial": "log loss",
-    "poisson": "mean Poisson deviance",
-    "text": "mean negative log-likelihood of a document",
-}
-SMALLEST = float(np.finfo(np.float64).eps)
+TEXT = "text"
+
+
+class _Labels(dict[str, str]):
+    """What a loss is called, by the name of a family."""
+
+    def __missing__(self, family: str) -> str:
+        return family_named(family).metric_label
+
+
+LOSSES = _Labels(text="mean negative log-likelihood of a document")
 SMALL = 1e-10
 """A coefficient below it counts as zero."""
 
@@ -37,7 +41,8 @@ class PeerData:
     Parameters
     ----------
     family
-        "gaussian", "binomial" (y is 0 or 1), "poisson" or "text".
+        "gaussian", "binomial" (y is 0 or 1), "poisson", another registered family with one linear
+        predictor a row, or "text".
     X
         (n, p) dense or CSR; word counts for text.
     y
@@ -59,8 +64,8 @@ class PeerData:
     always_in: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.family not in FAMILIES:
-            raise DataError(f"family={self.family!r}; choose one of {', '.join(FAMILIES)}.")
+        if self.family != TEXT:
+            uncoupled_family(self.family)
         seen = np.unique(self.step)
         if not np.array_equal(seen, np.arange(seen.size)):
             raise DataError(f"steps are {seen[:10]}; peers need the codes 0, 1, ... without a gap.")
@@ -77,7 +82,7 @@ class PeerData:
 
     def loss(self, model: Model) -> float:
         """Mean loss of a model's predictions of step T."""
-        if self.family == "text":
+        if self.family == TEXT:
             return -float(np.mean(model.predict((self.X_next, self.y_next))))
         return mean_loss(self.family, self.y_next, model.predict(self.X_next))
 
@@ -128,23 +133,15 @@ class Linear:
 
 
 def mean(family: str, eta: FloatArray) -> FloatArray:
-    """The inverse of the canonical link; counts are kept within exp(+-30)."""
-    if family == "binomial":
-        return np.asarray(expit(eta))
-    return np.exp(np.clip(eta, -30.0, 30.0)) if family == "poisson" else eta
+    """The inverse of the link; what has a logarithm is kept within exp(+-30)."""
+    law = family_named(family)
+    return law.mean(np.clip(eta, -30.0, 30.0) if law.link == "log" else eta, CERTAIN)
 
 
 def mean_loss(family: str, y: FloatArray, prediction: FloatArray) -> float:
     """Mean loss of predicted means; for binomial data those are P(y = 1)."""
-    # The same losses as in driftglm.evaluation, whose import takes longer than many a peer's fit.
-    if family == "gaussian":
-        return float(np.mean((y - prediction) ** 2))
-    if family == "binomial":
-        right = np.where(y > 0, prediction, 1.0 - prediction)
-        return float(np.mean(-np.log(np.clip(right, SMALLEST, 1.0))))
-    with np.errstate(all="ignore"):
-        deviance = 2 * (xlogy(y, y / prediction) - y + prediction)
-    return float(np.mean(deviance))
+    with np.errstate(all="ignore"):  # some peers predict what cannot be
+        return float(np.mean(family_named(family).prediction_loss(y, prediction)))
 
 
 def time_expanded(X: Any, step: IntArray, n_steps: int) -> Any:

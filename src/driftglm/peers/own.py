@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.peers.data import SMALL, PeerData
+from driftglm.peers.data import SMALL, TEXT, PeerData
 from driftglm.peers.tuning import settled
 
 
@@ -16,7 +16,6 @@ from driftglm.peers.tuning import settled
 class Fitted:
     """A fitted model of the package."""
 
-    family: str
     model: Any
     n_nonzero: int
     converged: bool
@@ -24,10 +23,10 @@ class Fitted:
 
     def predict(self, X: Any) -> FloatArray:
         """Means of the step after the last; for text the log-likelihoods of (counts, effects)."""
-        if self.family == "text":
+        if hasattr(self.model, "document_log_likelihood"):
             counts, effects = X
             return np.asarray(self.model.document_log_likelihood(counts, effects))
-        if self.family == "binomial":
+        if hasattr(self.model, "predict_proba"):
             return np.asarray(self.model.predict_proba(X)[:, 1])
         return np.asarray(self.model.predict(X))
 
@@ -46,22 +45,17 @@ class Drift:
         """One call of `fit`."""
         import driftglm
 
-        estimators = {
-            "gaussian": driftglm.DriftRegressor,
-            "binomial": driftglm.DriftClassifier,
-            "poisson": driftglm.DriftPoissonRegressor,
-        }
-        if data.family == "text":
-            model = driftglm.DriftTextModel(prior=self.prior, n_jobs=-1)
+        settings: dict[str, Any] = {"prior": self.prior, "n_jobs": -1}
+        model: Any
+        if data.family == TEXT:
+            model = driftglm.DriftTextModel(**settings)
         else:
             always = list(data.always_in) or None
-            model = estimators[data.family](prior=self.prior, always_in=always, n_jobs=-1)
+            model = driftglm.DriftGLM(family=data.family, always_in=always, **settings)
         with settled():  # its own attribute says whether it has converged
             model.fit(data.X, data.y, time=data.step)
         kept = int((np.asarray(model.inclusion_probability_) > 0.5).sum())  # noqa: PLR2004
-        return Fitted(
-            data.family, model, kept, bool(model.converged_), f"{model.n_iter_} iterations"
-        )
+        return Fitted(model, kept, bool(model.converged_), f"{model.n_iter_} iterations")
 
 
 class Baseline:
@@ -82,4 +76,4 @@ class Baseline:
         with settled() as said:
             model.fit(data.X, data.y, time=data.step)
         kept = int((np.abs(model.coef_) > SMALL).sum())
-        return Fitted(data.family, model, kept, said[0], f"strength {model.strength_:.3g}")
+        return Fitted(model, kept, said[0], f"strength {model.strength_:.3g}")

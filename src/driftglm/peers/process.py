@@ -19,6 +19,7 @@ import numpy as np
 
 from driftglm.peers.data import NotApplicableError, PeerData
 from driftglm.peers.registry import Peer, why_not
+from driftglm.registry import restore, snapshot
 
 PATIENCE = 240.0
 """Seconds for imports, warm-up and preparation, none of which are counted."""
@@ -125,7 +126,8 @@ def run_peer(
     base = replace(base, load=_load())
     with tempfile.TemporaryDirectory(dir=folder) as name:
         job = Path(name)
-        (job / "job.json").write_text(json.dumps([str(folder), asdict(peer), n_fits]))
+        told = [str(folder), asdict(peer), n_fits, snapshot()]
+        (job / "job.json").write_text(json.dumps(told))
         path = os.pathsep.join(p for p in sys.path if p)
         with (job / "log").open("wb") as log:
             process = subprocess.Popen(  # noqa: S603 (this package, in another process)
@@ -183,7 +185,8 @@ def main(place: str) -> None:
     """Warm up, prepare, fit, predict; write what was found."""
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     job = Path(place)
-    folder, about, n_fits = json.loads((job / "job.json").read_text())
+    folder, about, n_fits, known = json.loads((job / "job.json").read_text())
+    restore(known)
     peer = Peer(**about)
     data = PeerData.load(Path(folder))
     try:

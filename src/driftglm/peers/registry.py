@@ -29,6 +29,7 @@ LACKING = {
     "poisson": "no such model of counts",
     "binomial": "no such model of classes",
 }
+UNKNOWN = "no model of this family"
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Peer:
     target
         "module:class" of the adapter, imported in the process that fits.
     families
-        Those it can be used for.
+        Those it can be used for; None: all there are.
     settings
         One line for readers.
     quick
@@ -56,7 +57,7 @@ class Peer:
     module: str
     target: str
     settings: str
-    families: tuple[str, ...] = GLM
+    families: tuple[str, ...] | None = GLM
     options: dict[str, Any] = field(default_factory=dict)
     quick: bool = False
 
@@ -75,7 +76,7 @@ class Peer:
 
 
 def _own(name: str, settings: str, **more: Any) -> Peer:
-    more = {"families": (*GLM, "text")} | more
+    more = {"families": None} | more
     return Peer(f"driftglm {name}", "driftglm", "driftglm", settings=settings, **more)
 
 
@@ -210,6 +211,6 @@ def versions(peers: Iterable[Peer]) -> dict[str, str]:
 
 def why_not(peer: Peer, family: str) -> str | None:
     """The reason why a peer is not applicable to a family, or None."""
-    if family in peer.families:
+    if peer.families is None or family in peer.families:
         return None
-    return "for text only" if peer.families == TEXT_ONLY else LACKING[family]
+    return "for text only" if peer.families == TEXT_ONLY else LACKING.get(family, UNKNOWN)
