@@ -1,0 +1,438 @@
+"""A family of a user's own, once registered, is known to baselines, comparisons and simulations.
+
+Gamma with shape 4 and log link, y > 0: log p(y | eta) = constant - a eta - a y exp(-eta). At an eta
+of Normal(mean, variance), E[exp(-eta)] = exp(-mean + variance / 2).
+"""
+
+import shutil
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.special import gammaln
+from scipy.stats import gamma
+from sklearn.base import is_regressor
+from sklearn.linear_model import GammaRegressor, Ridge
+from sklearn.metrics import d2_tweedie_score, mean_gamma_deviance
+
+from driftglm import DriftGLM, DriftPoissonRegressor, registry
+from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
+from driftglm.baselines.family_loss import FamilyLoss
+from driftglm.baselines.strength import fixed_scale
+from driftglm.evaluation import RollingOrigin, compare
+from driftglm.evaluation.metrics import find_metric, metrics
+from driftglm.exceptions import DataError
+from driftglm.families import Family, Gaussian, family_named, uncoupled_families
+from driftglm.families.base import CERTAIN, refuse
+from driftglm.peers import LOSSES, PEERS, PeerData
+from driftglm.peers.data import mean, mean_loss
+from driftglm.peers.process import run_peers
+from driftglm.peers.registry import why_not
+from driftglm.priors import Fixed
+from driftglm.simulate import simulate_panel
+
+EVERY = [RidgeOne, RidgeAll, RidgeTS, LassoOne, LassoAll]
+NAMES = ["gaussian", "binomial", "poisson", "gamma"]
+SHAPE = 4.0
+
+
+@dataclass(frozen=True)
+class Gamma(Family):
+    """Amounts whose deviation is proportional to their mean."""
+
+    name: ClassVar[str] = "gamma"
+    link: ClassVar[str] = "log"
+    takes_exposure: ClassVar[bool] = True
+    positive: ClassVar[bool] = True
+    metric: ClassVar[str] = "gamma"
+    metric_label: ClassVar[str] = "mean gamma deviance"
+
+    @property
+    def has_noise(self):
+        return False
+
+    @property
+    def bounded(self):
+        return False
+
+    def _inverse(self, mean, variance):
+        return np.exp(np.minimum(-mean + 0.5 * variance, 700.0))
+
+    def check_target(self, y):
+        refuse(y, ~(y > 0), "amounts must be positive.")
+
+    def log_likelihood(self, y, mean, variance, weights, noise):
+        del noise
+        constant = SHAPE * np.log(SHAPE) - gammaln(SHAPE) + (SHAPE - 1) * np.log(y)
+        rows = constant - SHAPE * (mean + y * self._inverse(mean, variance))
+        return float(np.sum(weights * rows))
+
+    def score(self, y, mean, variance, weights):
+        return weights * SHAPE * (y * self._inverse(mean, variance) - 1.0)
+
+    def curvature(self, y, mean, variance, weights):
+        return weights * SHAPE * y * self._inverse(mean, variance)
+
+    def expected_deviance(self, y, mean, variance, weights):
+        return 2.0 * weights * (y * self._inverse(mean, variance) - 1.0 - np.log(y) + mean)
+
+    def center(self, y, weights, offset):
+        return float(np.log(np.average(y * np.exp(-offset), weights=weights)))
+
+    def reference(self, y, weights, offset):
+        rates = y * np.exp(-offset)
+        typical = np.average(rates, weights=weights)
+        spread = np.average((rates - typical) ** 2, weights=weights)
+        return max(float(np.log1p(spread / typical**2)), 1e-12)
+
+    def effective_rows(self, y, weights, offset):
+        return self.reference(y, weights, offset) * SHAPE * float(weights.sum())
+
+    def mean(self, eta, variance):
+        return np.exp(np.clip(eta + 0.5 * variance, -700.0, 700.0))
+
+    def loss(self, y, eta):
+        return SHAPE * (eta + y * self._inverse(eta, 0.0))
+
+    def prediction_loss(self, y, mean):
+        positive = mean > 0
+        ratio = y / np.where(positive, mean, 1.0)
+        return np.where(positive, 2.0 * (ratio - 1.0 - np.log(ratio)), np.inf)
+
+    def draw(self, eta, noise, rng):
+        del noise
+        return rng.gamma(SHAPE, np.exp(eta) / SHAPE)
+
+    def interval(self, mean, variance, noise, level):
+        del variance, noise
+        tails = np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        return gamma.ppf(tails, SHAPE, scale=np.exp(mean)[:, None] / SHAPE)
+
+
+@dataclass(frozen=True)
+class Doubled(Gaussian):
+    """Quadratic, with a curvature that is not one."""
+
+    name: ClassVar[str] = "doubled"
+
+    def log_likelihood(self, y, mean, variance, weights, noise):
+        return super().log_likelihood(y, mean, variance, 2.0 * weights, noise)
+
+    def score(self, y, mean, variance, weights):
+        return super().score(y, mean, variance, 2.0 * weights)
+
+    def curvature(self, y, mean, variance, weights):
+        return super().curvature(y, mean, variance, 2.0 * weights)
+
+    def expected_deviance(self, y, mean, variance, weights):
+        return super().expected_deviance(y, mean, variance, 2.0 * weights)
+
+    def loss(self, y, eta):
+        return 2.0 * super().loss(y, eta)
+
+
+@dataclass(frozen=True)
+class Scattered(Gamma):
+    """With a dispersion that a mode would estimate if it were not told one."""
+
+    name: ClassVar[str] = "scattered"
+
+    @property
+    def has_noise(self):
+        return True
+
+    def log_likelihood(self, y, mean, variance, weights, noise):
+        rows = SHAPE * (mean + y * self._inverse(mean, variance))
+        return -float(np.sum(weights * (rows / noise + 0.5 * np.log(noise))))
+
+    def noise_scale(self, y, weights, offset):
+        deviance = SHAPE * self.expected_deviance(y, offset, CERTAIN, weights)
+        return float(deviance.sum() / weights.sum()), None
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    for kind in (Gamma, Doubled, Scattered):
+        monkeypatch.setitem(registry.FAMILIES, kind.name, f"{__name__}:{kind.__name__}")
+
+
+def panel_of(family, **changes):
+    sizes = {"n_features": 5, "n_active": 2, "rows_per_step": 60, "n_timesteps": 4, "level": 0.4}
+    return simulate_panel(family=family, random_state=7, **(sizes | changes))
+
+
+# ------------------------------------------------------------------------ baselines
+
+
+def test_every_family_of_one_response_is_listed():
+    assert [name for name in uncoupled_families() if name in NAMES] == NAMES
+    assert "multinomial" not in uncoupled_families()
+
+
+@pytest.mark.parametrize("family", [*NAMES, "doubled"])
+def test_derivatives_are_those_of_the_loss(family):
+    loss, step = FamilyLoss.named(family), 1e-5
+    for eta in (-3.0, -0.2, 0.0, 1.5):
+        at = np.full(3, eta)
+        y = {"gamma": [0.1, 1.0, 9.0], "poisson": [0.0, 1.0, 9.0]}.get(family, [0.0, 1.0, 0.3])
+        target = np.array(y)
+        low, mid, high = (loss.value(target, at + move) for move in (-step, 0.0, step))
+        assert_allclose(loss.slope(target, at), (high - low) / (2 * step), rtol=1e-6, atol=1e-8)
+        ends = [loss.slope(target, at + move) for move in (-step, step)]
+        assert_allclose(loss.curvature(target, at), (ends[1] - ends[0]) / (2 * step), rtol=1e-6)
+        aim, weights = loss.working(target, at)
+        assert_allclose(weights * (at - aim), loss.slope(target, at), rtol=1e-9, atol=1e-12)
+        assert np.isfinite(mid).all()
+    far = loss.curvature(target, np.full(3, 600.0 if family == "binomial" else -600.0))
+    assert (far > 0).all()
+
+
+@pytest.mark.parametrize("family", NAMES)
+@pytest.mark.parametrize("maker", EVERY)
+def test_every_baseline_takes_every_family(maker, family, rng):
+    X, time = rng.normal(size=(240, 4)), np.repeat(np.arange(4), 60)
+    described = family_named(family)
+    y = described.draw(0.3 + X[:, 0] - 0.6 * X[:, 1], 0.25, rng)
+    settings = {"autocorrelation": 0.8} if maker is RidgeTS else {}
+    model = maker(3.0, family=family, **settings).fit(X, y, time=time)
+    assert model.converged_
+    classes = described.target == "classes"
+    guess = model.predict_proba(X)[:, 1] if classes else model.predict(X)
+    better, worse = (described.prediction_loss(y, mean) for mean in (guess, np.full(240, y.mean())))
+    assert better.mean() < 0.85 * worse.mean()
+    assert model.score(X, y) > 0.25
+    assert is_regressor(model) != classes
+    assert model.__sklearn_tags__().target_tags.positive_only == described.positive
+
+
+@pytest.mark.parametrize("maker", [RidgeOne, RidgeAll, LassoOne, LassoAll])
+def test_baselines_tune_themselves_by_the_deviance_of_the_family(maker):
+    panel = panel_of("gamma")
+    model = maker(family="gamma").fit(panel.X, panel.y, time=panel.time)
+    past, last = panel.time < 3, panel.time == 3
+    (chain,) = maker(family="gamma").tuning_chains(
+        panel.X[past], panel.y[past], panel.X[last], time=panel.time[past]
+    )
+    errors = {
+        params["strength"]: mean_gamma_deviance(panel.y[last], mean) for params, mean in chain
+    }
+    assert model.strength_ == min(errors, key=errors.get)
+
+
+def test_a_ridge_of_amounts_minimises_what_it_says(rng):
+    panel = panel_of("gamma")
+    exposure = rng.uniform(0.5, 2.0, panel.y.size)
+    y = panel.y * exposure
+    model = RidgeAll(5.0, family="gamma", tol=1e-10).fit(panel.X, y, exposure=exposure)
+
+    def objective(theta):
+        eta = panel.X @ theta[:-1] + theta[-1] + np.log(exposure)
+        return SHAPE * np.sum(eta + y * np.exp(-eta)) + 2.5 * theta[:-1] @ theta[:-1]
+
+    best = minimize(objective, np.zeros(6), options={"gtol": 1e-6}).x
+    assert_allclose(model.coef_, best[:-1], atol=1e-5)
+    assert_allclose(model.intercept_, best[-1], atol=1e-5)
+    peer = GammaRegressor(alpha=5.0 / SHAPE / y.size, tol=1e-8).fit(panel.X, panel.y)
+    plain = RidgeAll(5.0, family="gamma", tol=1e-10).fit(panel.X, panel.y)
+    assert_allclose(plain.coef_, peer.coef_, atol=1e-4)
+    expected = d2_tweedie_score(panel.y, plain.predict(panel.X), power=2)
+    assert_allclose(plain.score(panel.X, panel.y), expected)
+
+
+def test_a_quadratic_family_is_solved_by_its_own_curvature(monkeypatch):
+    """Twice the loss at twice the strength is the same problem."""
+    panel = panel_of("gaussian")
+    for maker in EVERY:
+        settings = {"autocorrelation": 0.8} if maker is RidgeTS else {}
+        one, two = (
+            maker(strength, family=family, **settings).fit(panel.X, panel.y, time=panel.time)
+            for strength, family in ((3.0, "gaussian"), (6.0, "doubled"))
+        )
+        assert_allclose(two.coef_, one.coef_, rtol=1e-6, atol=1e-8)
+        assert_allclose(two.intercept_, one.intercept_, rtol=1e-6)
+    monkeypatch.setattr("driftglm.baselines.ridge_ts.DIRECT", 0)
+    settings = {"autocorrelation": 0.8, "fit_intercept": False, "tol": 1e-9}
+    one, two = (
+        RidgeTS(strength, family=family, **settings).fit(panel.X, panel.y, time=panel.time)
+        for strength, family in ((3.0, "gaussian"), (6.0, "doubled"))
+    )
+    assert_allclose(two.coef_path_, one.coef_path_, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["gamma", "scattered"])
+def test_a_strength_over_time_means_the_same_with_and_without_noise(family):
+    """Where steps are not correlated every step is a ridge of its own."""
+    panel = panel_of("gamma")
+    settings = {"fit_intercept": False, "tol": 1e-9}
+    model = RidgeTS(5.0, 0.0, family=family, **settings)
+    model.fit(panel.X, panel.y, time=panel.time)
+    for step in range(4):
+        rows = panel.time == step
+        alone = RidgeAll(5.0, family="gamma", **settings).fit(panel.X[rows], panel.y[rows])
+        assert_allclose(model.coef_path_[step], alone.coef_, atol=1e-5)
+
+
+def test_ridge_over_time_is_the_general_estimator():
+    panel = panel_of("gamma")
+    model = RidgeTS(5.0, 0.8, family="gamma").fit(panel.X, panel.y, time=panel.time)
+    prior = Fixed(scale=fixed_scale(5.0), autocorrelation=0.8)
+    drift = DriftGLM(family="gamma", prior=prior, tol=1e-3)
+    drift.fit(panel.X, panel.y, time=panel.time)
+    assert_allclose(model.coef_path_, drift.coef_path_, rtol=1e-12)
+    assert is_regressor(model)
+    assert not hasattr(model, "predict_proba")
+
+
+def test_impossible_targets_and_families_are_refused():
+    panel = panel_of("gaussian")
+    with pytest.raises(DataError, match=r"family='gamma': y is .* amounts must be positive"):
+        LassoAll(1.0, family="gamma").fit(panel.X, panel.y)
+    listed = "'gaussian', 'binomial', 'poisson', 'gamma', 'doubled', 'scattered', 'text'"
+    for wrong in ("multinomial", "weibull", 3):
+        with pytest.raises(ValueError, match=f"a str among {{{listed}}}"):
+            LassoAll(1.0, family=wrong).fit(panel.X, panel.y)
+    with pytest.raises(DataError, match=r"takes none.*a family that does: 'poisson', 'gamma'"):
+        LassoAll(1.0).fit(panel.X, panel.y, exposure=np.ones(panel.y.size))
+
+
+# ----------------------------------------------------------------------- comparison
+
+
+def test_models_of_a_family_are_compared_by_its_metric():
+    panel = panel_of("gamma")
+    models = {
+        "lasso": LassoAll(family="gamma"),
+        "drift": DriftGLM(family="gamma", prior="fixed"),
+        "foreign": Ridge(),
+    }
+    data = (panel.X, panel.y, panel.time, RollingOrigin(n_test=1))
+    one_by_one = {name: models[name] for name in ("lasso", "drift")}
+    result = compare(one_by_one, *data)
+    assert (result.metric, result.label) == ("gamma", "mean gamma deviance")
+    expected = mean_gamma_deviance(result.y, result.prediction["lasso"])
+    assert_allclose(result.table("frame").loc["overall", "lasso"], expected)
+    assert compare(one_by_one, *data, metric="gamma").loss["drift"] == pytest.approx(
+        result.loss["drift"]
+    )
+    assert compare(one_by_one, *data, metric="mse").metric == "mse"
+    assert find_metric("auto", models).name == "gamma"
+
+
+def test_metrics_are_looked_up_when_they_are_asked_for(monkeypatch):
+    assert list(metrics()) == ["mse", "log_loss", "poisson", "gamma", "nll"]
+    with pytest.raises(DataError, match="'lasso' is to be compared by 'gamma' and 'counts' by"):
+        find_metric("auto", {"lasso": LassoAll(family="gamma"), "counts": DriftPoissonRegressor()})
+    with pytest.raises(DataError, match="does not suit"):
+        find_metric("gamma", {"classes": LassoAll(family="binomial")})
+    for name in ("gamma", "doubled", "scattered"):
+        monkeypatch.delitem(registry.FAMILIES, name)
+    with pytest.raises(DataError, match="'mse', 'log_loss', 'poisson', 'nll' or a function"):
+        find_metric("gamma", {"m": Ridge()})
+
+
+@pytest.fixture
+def amounts(tmp_path, monkeypatch):
+    """A module that a process of its own can import, with the family of this file in it."""
+    here = Path(__file__)
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    source = here.read_text()
+    first, last = source.index("@dataclass"), source.index("@dataclass(frozen=True)\nclass Doubled")
+    head = """
+        from dataclasses import dataclass
+        from typing import ClassVar
+        import numpy as np
+        from scipy.special import gammaln
+        from scipy.stats import gamma
+        from driftglm.families import Family
+        from driftglm.families.base import refuse
+        SHAPE = 4.0
+    """
+    (folder / "amounts.py").write_text(textwrap.dedent(head) + source[first:last])
+    monkeypatch.syspath_prepend(str(folder))
+    for kind in ("gamma", "doubled", "scattered"):
+        monkeypatch.delitem(registry.FAMILIES, kind)
+    registry.register_family("gamma", "amounts:Gamma")
+    yield folder / "amounts.py"
+    registry.FAMILIES.pop("gamma", None)
+    sys.modules.pop("amounts", None)
+    shutil.rmtree(folder)
+
+
+def test_processes_and_files_of_results_know_the_family(amounts, tmp_path, monkeypatch):
+    from joblib.externals.loky import get_reusable_executor
+
+    panel = panel_of("gamma")
+    models = {"lasso": LassoAll(family="gamma"), "drift": DriftGLM(family="gamma", prior="fixed")}
+    data = (panel.X, panel.y, panel.time, RollingOrigin(n_test=2))
+    get_reusable_executor().shutdown(wait=True)  # one that knows today's sys.path
+    alone, two = (compare(models, *data, n_jobs=n, cache_dir=tmp_path / str(n)) for n in (1, 2))
+    get_reusable_executor().shutdown(wait=True)
+    for name in models:
+        assert (alone.prediction[name] == two.prediction[name]).all()
+    stored = set((tmp_path / "1").rglob("*"))
+    compare(models, *data, cache_dir=tmp_path / "1")
+    assert set((tmp_path / "1").rglob("*")) == stored
+    # Another family of the same name is another family.
+    text = amounts.read_text().replace("2.0 * (ratio", "3.0 * (ratio")
+    amounts.with_name("others.py").write_text(text)
+    monkeypatch.setitem(registry.FAMILIES, "gamma", "others:Gamma")
+    compare(models, *data, cache_dir=tmp_path / "1")
+    assert set((tmp_path / "1").rglob("*")) > stored
+
+
+# ----------------------------------------------------------------------- simulation
+
+
+@pytest.mark.parametrize("family", NAMES)
+def test_panels_are_drawn_from_every_family(family):
+    panel = panel_of(family, rows_per_step=4000)
+    family_named(family).check_target(panel.y)
+    residual = panel.y - panel.mean
+    # Six standard errors.
+    assert abs(residual.mean()) < 6 * residual.std() / np.sqrt(residual.size)
+    ahead = panel.X_next @ panel.coef_path[-1] + panel.intercept_path[-1]
+    assert_allclose(panel.mean_next, family_named(family).mean(ahead, CERTAIN), rtol=1e-10)
+    if family == "gamma":
+        assert_allclose(np.var(panel.y / panel.mean), 1 / SHAPE, rtol=0.1)
+
+
+@pytest.mark.parametrize("wrong", ["multinomial", "weibull", "text"])
+def test_what_cannot_be_drawn_is_refused(wrong):
+    with pytest.raises(DataError, match=f"family='{wrong}'; choose one of 'gaussian', 'binomial'"):
+        simulate_panel(family=wrong)
+
+
+# ---------------------------------------------------------------------------- peers
+
+
+def test_peers_judge_by_the_loss_of_the_family():
+    panel = panel_of("gamma")
+    assert LOSSES["gamma"] == "mean gamma deviance"
+    found = mean_loss("gamma", panel.y, panel.mean)
+    assert_allclose(found, mean_gamma_deviance(panel.y, panel.mean))
+    assert_allclose(mean("gamma", np.array([-1.0, 0.0, 99.0])), np.exp([-1.0, 0.0, 30.0]))
+    with pytest.raises(DataError, match="choose one of 'gaussian', 'binomial', 'poisson', 'gamma'"):
+        PeerData("p", "multinomial", panel.X, panel.y, panel.time, panel.X_next, panel.y_next)
+
+
+@pytest.mark.usefixtures("amounts")
+def test_a_family_that_only_driftglm_knows_is_a_contest_of_its_own():
+    panel = panel_of("gamma")
+    data = PeerData("p", "gamma", panel.X, panel.y, panel.time, panel.X_next, panel.y_next)
+    for name, peer in PEERS.items():
+        reason = why_not(peer, "gamma")
+        assert (reason is None) == (name in {"driftglm learned", "driftglm exact"})
+    contest = [PEERS["driftglm exact"], PEERS["glum lasso"]]
+    ours, theirs = run_peers(data, contest, limit=120.0)
+    assert (theirs.status, theirs.note) == ("not applicable", "no model of this family")
+    assert ours.measured, ours.note
+    model = DriftGLM(family="gamma", prior="exact").fit(panel.X, panel.y, time=panel.time)
+    expected = mean_gamma_deviance(panel.y_next, model.predict(panel.X_next))
+    assert_allclose(ours.loss, expected, rtol=1e-6)
