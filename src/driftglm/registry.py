@@ -104,7 +104,7 @@ def estimators() -> dict[str, str]:
 
 def records() -> dict[str, str]:
     """Homes of what a file may hold as a record, by the name of the class."""
-    return {class_name(home): home for home in (*RECORDS, *FAMILIES.values(), *PRIORS.values())}
+    return {class_name(home): home for home in (*FAMILIES.values(), *PRIORS.values(), *RECORDS)}
 
 
 def is_listed(homes: dict[str, str], kind: type[Any]) -> bool:

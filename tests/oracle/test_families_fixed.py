@@ -6,8 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
-from driftglm import DriftClassifier, DriftPoissonRegressor
-from driftglm.families import SoftmaxClass
+from driftglm import DriftClassifier, DriftGLM, DriftPoissonRegressor
 from driftglm.priors import Fixed
 
 STRENGTH = 3.0
@@ -108,22 +107,12 @@ def test_without_autocorrelation_steps_are_fitted_apart(rng):
         assert_allclose(count.coef_path_[t], peer.coef_, rtol=1e-5, atol=1e-6)
 
 
-class TwoClassSoftmax(DriftClassifier):
-    """Two classes through the softmax, for comparison."""
-
-    @property
-    def _binary(self):
-        return False
-
-    def _family(self):
-        return SoftmaxClass(n_classes=2)
-
-
 def test_two_classes_of_a_softmax_are_a_logistic_regression_of_twice_the_scale(rng):
     X, y, _ = rows(rng)
     time = np.repeat([0, 1, 2], 80)
     settings = {"fit_intercept": False, **TIGHT}
-    softmax = TwoClassSoftmax(prior=ridge(2 * STRENGTH, 0.7), **settings).fit(X, y, time=time)
+    softmax = DriftGLM(family="multinomial", prior=ridge(2 * STRENGTH, 0.7), **settings)
+    softmax.fit(X, y, time=time)
     binary = DriftClassifier(prior=ridge(STRENGTH, 0.7), **settings).fit(X, y, time=time)
     difference = softmax.coef_path_[:, 1] - softmax.coef_path_[:, 0]
     assert_allclose(difference, binary.coef_path_, rtol=1e-5, atol=1e-6)

@@ -10,6 +10,7 @@ from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 from driftglm.design import ColumnDesign, leading_directions
 from driftglm.design.directions import _orthonormal
 from driftglm.design.scores import row_variances, weighted_gram
+from driftglm.fitting import posteriors
 from driftglm.priors import Learned
 from driftglm.solvers.background import posterior
 
@@ -230,23 +231,24 @@ def test_directions_that_do_not_exist_are_not_invented(rng):
     assert nothing.shape == (40, 0)
 
 
-def test_what_a_row_is_expected_to_be_is_what_the_bound_was_computed_with(rng):
+def test_what_a_row_is_expected_to_be_is_what_the_bound_was_computed_with(rng, monkeypatch):
     """eta, its variance and the value of the bound, from the fitted coefficients alone."""
     X, eta, _, time = panel(rng)
     exposure = rng.uniform(0.5, 5.0, size=300)
     y = rng.poisson(exposure * np.exp(np.clip(eta, -3, 3)))
     model = DriftPoissonRegressor(always_in=[0], static=[1, 2])
-    seen = []
-    infer = model._infer
-    model._infer = lambda *args: seen.append(args[0]) or seen.append(infer(*args)) or seen[-1]
+    ends = []
+    report = posteriors._outcome
+    monkeypatch.setattr(posteriors, "_outcome", lambda *end: ends.append(end) or report(*end))
     model.fit(X, y, time=time, exposure=exposure)
-    state = seen[1].states[0]
+    ((attempt, result),) = ends
+    state = result.states[0]
     assert state.background.variance > 0
-    mean, variance = model._eta_moments(X, time)
-    assert_allclose(state.eta, mean[:, 0] + np.log(exposure), atol=1e-10)
-    assert_allclose(state.eta_variance, variance[:, 0], atol=1e-10)
+    mean, variance = model._eta_moments(X, time, exposure)
+    assert_allclose(state.eta, mean, atol=1e-10)
+    assert_allclose(state.eta_variance, variance, atol=1e-10)
     state.log_likelihood = None
-    assert_allclose(seen[0][0].value(state), model.objective_history_[-1], rtol=1e-12)
+    assert_allclose(attempt.bounds[0].value(state), model.objective_history_[-1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("condition", [1.0, 1e3, 1e7, 1e12, np.inf])

@@ -30,7 +30,7 @@ from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError, pack
 from driftglm.priors import Exact, Fixed, Learned, Variational
-from driftglm.registry import resolve
+from driftglm.registry import estimators, resolve
 from driftglm.simulate import simulate_text
 from driftglm.text import RankedVocabulary
 

@@ -52,7 +52,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prior": [Registered(PRIORS), Prior],
+        "prior": [Registered(PRIORS), Prior, type],  # a class is refused with advice
         "solver": [StrOptions(set(SOLVERS))],
         "extrapolate": [StrOptions({"auto", "forecast", "hold", "validate"})],
         "fit_intercept": ["boolean"],
@@ -306,6 +306,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         Coefficients that are held are taken as they were: how far they may have moved since, which
         widens intervals, would count upwards only.
         """
+        check_is_fitted(self, "coef_path_")
         return self.family_.mean(*self._eta_moments(X, time, exposure, drift=False))
 
     def _interval(self, X: Any, time: Any, level: float, exposure: Any = None) -> FloatArray:
