@@ -145,7 +145,7 @@ def test_the_bound_never_falls_and_is_the_dense_one(rng, center, tied):
     value = (counts * eta).sum() - (contexts.totals * log_sum).sum() - state.divergence.sum()
     members = np.zeros_like(state.log_pi)
     np.add.at(members, groups, state.phi.sum(axis=0))
-    members += learner._prior_counts(learner.start(problem))[:, : members.shape[1]]
+    members += learner.start(problem).prior_counts[:, : members.shape[1]]
     used = members > 0
     value += (members[used] * state.log_pi[used]).sum()
     assert state.log_pi.shape[1] == learner.start(problem).log_pi.shape[1]  # none was dropped

@@ -17,10 +17,10 @@ from typing import cast
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.exceptions import DataError
 from driftglm.objective.problem import Background, Problem, State
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
+from driftglm.priors.weights import cross_term, log_weights, prior_counts, start_weights
 
 
 @dataclass
@@ -117,12 +117,10 @@ class Bound(Problem):
         """A posterior to start from: point masses at given means, weights at their start."""
         state = self.start(beta)
         components = self.components()
-        pi = self._start_weights(components)
+        pi = start_weights(self.prior, components, self.group_static)
         shape = state.beta.shape
         phi = np.zeros((shape[0], components.count))
         phi[:, components.is_zero] = 1.0
-        with np.errstate(divide="ignore"):
-            log_pi = np.log(pi)
         return Posterior(
             **vars(state),
             variance=np.zeros(shape),
@@ -131,32 +129,11 @@ class Bound(Problem):
             divergence=np.zeros(shape[0]),
             curvature=np.zeros(shape),
             pull=np.zeros(shape),
-            log_pi=log_pi,
-            prior_counts=self._prior_counts(components, pi),
+            log_pi=log_weights(pi),
+            prior_counts=prior_counts(self.prior, components, pi),
             components=components,
             kept=np.arange(components.count),
         )
-
-    def _start_weights(self, components: Components) -> FloatArray:
-        """(n_groups, K) weights to start from; static features may have constant laws only."""
-        pi = np.tile(self.prior.start_weights(components.count), (self.n_groups, 1))
-        if self.group_static.any():
-            constant = components.is_static
-            if not pi[0, constant & ~components.is_zero].any():
-                raise DataError(
-                    "static features need a law that is constant over time and this prior has "
-                    "none; let shares of Learned contain 1, and weights, if given, count it."
-                )
-            pi[np.ix_(self.group_static, ~constant)] = 0.0
-        return np.asarray(pi / pi.sum(axis=1, keepdims=True))
-
-    def _prior_counts(self, components: Components, pi: FloatArray) -> FloatArray:
-        """(n_groups, K): the prior's features, spread over the laws that are not zero."""
-        if self.prior.weights is not None:
-            return np.zeros_like(pi)
-        nonzero = np.where(components.is_zero, 0.0, pi)
-        total = nonzero.sum(axis=1, keepdims=True)
-        return np.asarray(self.prior.prior_count * nonzero / np.where(total > 0, total, 1.0))
 
     def warm_posterior(self, beta: FloatArray, noise: FloatArray) -> Posterior:
         """A posterior to go on from: means and noise of an earlier fit.
@@ -186,6 +163,5 @@ class Bound(Problem):
     def value(self, posterior: Posterior) -> float:
         """The ELBO, exactly."""
         counts = self.counts(posterior) + posterior.prior_counts
-        used = counts > 0
-        weights = float((counts[used] * posterior.log_pi[used]).sum())
+        weights = cross_term(counts, posterior.log_pi)
         return self.common_value(posterior) + weights - float(posterior.divergence.sum())

@@ -26,6 +26,13 @@ from driftglm.priors.mixture import (
     log_evidences_inplace,
     weights_inplace,
 )
+from driftglm.priors.weights import (
+    em_inplace,
+    kept_weights,
+    laws_in_use,
+    learned_weights,
+    log_weights,
+)
 from driftglm.solvers.background import update_background
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.block import visiting_order
@@ -46,8 +53,6 @@ CAUTION = 0.25
 N_FIRST, FIRST_RISE = 30, 0.1
 """Steps for levels and background before the first visit to a path, at most, and the rise of the
 bound (in nats) below which they end."""
-DROP = 1e-10
-"""Components with a smaller share of the features are dropped."""
 RISE, RISE_SLOW = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
 is close to the end at once and must not stop for being so; several responses climb slowly."""
@@ -420,34 +425,6 @@ class _Climb:
             _learn_boldly(self.works, n_steps)
 
 
-@kernel
-def _em_inplace(likelihood: FloatArray, prior: FloatArray, n_steps: int, pi: FloatArray) -> None:
-    """EM steps for the weights of a mixture; no BLAS, whose sums depend on its threads.
-
-    Four sums at once: an addition waits for the one before it.
-    """
-    n_paths, n_components = likelihood.shape
-    even = n_components - n_components % 4
-    counts = np.empty(n_components)
-    for _ in range(n_steps):
-        counts[:] = 0.0
-        for i in range(n_paths):
-            one = two = three = four = 0.0
-            for k in range(0, even, 4):
-                one += likelihood[i, k] * pi[k]
-                two += likelihood[i, k + 1] * pi[k + 1]
-                three += likelihood[i, k + 2] * pi[k + 2]
-                four += likelihood[i, k + 3] * pi[k + 3]
-            for k in range(even, n_components):
-                one += likelihood[i, k] * pi[k]
-            share = 1.0 / (one + two + (three + four))
-            for k in range(n_components):
-                counts[k] += likelihood[i, k] * share
-        for k in range(n_components):
-            pi[k] = pi[k] * counts[k] + prior[k]
-        pi /= pi.sum()
-
-
 def _learn_boldly(works: list[_Work], n_steps: int) -> None:
     """Many EM steps for the weights at once, at the evidences the last visits found.
 
@@ -464,9 +441,8 @@ def _learn_boldly(works: list[_Work], n_steps: int) -> None:
         evidence -= evidence.max(axis=1, keepdims=True)
         likelihood = np.exp(evidence, out=evidence)
         pi, prior = np.exp(log_pi[g, possible]), works[0].state.prior_counts[g, possible]
-        _em_inplace(likelihood, prior, n_steps, pi)
-        with np.errstate(divide="ignore"):
-            log_pi[g, possible] = np.log(pi)
+        em_inplace(likelihood, prior, n_steps, pi)
+        log_pi[g, possible] = log_weights(pi)
     for work in works:
         work.state.log_pi = log_pi
 
@@ -494,26 +470,18 @@ def _order(work: _Work) -> IntArray:
 def _learn_weights(works: list[_Work]) -> None:
     """The EM step for the weights, given the present posteriors."""
     counts = np.sum([work.problem.counts(work.state) for work in works], axis=0)
-    counts = counts + works[0].state.prior_counts
-    sizes = counts.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_pi = np.where(sizes > 0, np.log(counts / sizes), works[0].state.log_pi)
+    first = works[0].state
+    log_pi = learned_weights(counts + first.prior_counts, first.log_pi)
     for work in works:
         work.state.log_pi = log_pi
 
 
 def _drop_components(posteriors: tuple[Posterior, ...]) -> None:
-    """Forget components that hold next to no features; all paths must be visited next.
-
-    This lowers the bound by at most the number of features they hold, DROP of all.
-    """
-    pi = np.exp(posteriors[0].log_pi)
-    keep = np.asarray((pi > DROP).any(axis=0))
+    """Forget components that hold next to no features; all paths must be visited next."""
+    keep = laws_in_use(posteriors[0].log_pi)
     if keep.all():
         return
-    pi = pi[:, keep]
-    with np.errstate(divide="ignore"):
-        log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
+    log_pi = kept_weights(posteriors[0].log_pi, keep)
     for posterior in posteriors:
         posterior.components = posterior.components.take(keep)
         posterior.kept = posterior.kept[keep]

@@ -16,6 +16,15 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
+from driftglm.priors.weights import (
+    cross_term,
+    kept_weights,
+    laws_in_use,
+    learned_weights,
+    log_weights,
+    prior_counts,
+    start_weights,
+)
 from driftglm.solvers.base import Progress, StopReason
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.text_engine import (
@@ -32,8 +41,6 @@ from driftglm.solvers.text_posterior_kernel import Paths, ahead_words_inplace
 from driftglm.solvers.text_problem import TextProblem
 from driftglm.solvers.text_threads import in_order, run_chunks
 
-DROP = 1e-10
-"""Components with a smaller share of every group's paths are dropped."""
 LARGEST = 4.0
 """Largest variance of a coefficient: log rates of +-2 a standard deviation."""
 SMALLEST_SHARE = 400.0
@@ -91,10 +98,21 @@ class TextPosterior:
 
 @dataclass
 class Mixture:
-    """What all words share while they are visited: the laws, log weights (G, K), log-rates."""
+    """What all words share while they are visited.
+
+    Parameters
+    ----------
+    components
+        The laws.
+    log_pi, prior_counts
+        (G, K) log weights, and what their prior adds to the number of paths.
+    log_rate
+        (n_contexts,)
+    """
 
     components: Components
     log_pi: FloatArray
+    prior_counts: FloatArray
     log_rate: FloatArray
 
     def law(self) -> PosteriorPass:
@@ -168,10 +186,10 @@ class LearnedTextSolver:
         n_timesteps = problem.design.n_timesteps
         n_seen = int((np.diff(problem.design.steps) > 0).sum())
         components = self.prior.components(LARGEST, SMALLEST_SHARE, n_timesteps, n_seen)
-        pi = self.prior.start_weights(components.count)
-        with np.errstate(divide="ignore"):
-            log_pi = np.tile(np.log(pi), (int(self.groups.max()) + 1, 1))
-        return Mixture(components, log_pi, problem.start_log_rate())
+        free = np.zeros(int(self.groups.max()) + 1, dtype=np.bool_)
+        pi = start_weights(self.prior, components, free)
+        counts = prior_counts(self.prior, components, pi)
+        return Mixture(components, log_weights(pi), counts, problem.start_log_rate())
 
     def _posteriors(self, problem: TextProblem, state: Mixture, *, watched: bool) -> WordPosteriors:
         """Every path at zero."""
@@ -202,73 +220,61 @@ class LearnedTextSolver:
         state = self.start(problem)
         words = self._posteriors(problem, state, watched=progress is not None)
         enough = tol * float(problem.totals.sum())
-        extra = self._prior_counts(state)
         history: list[float] = []
         if (saved := journal.read()) is not None:
-            state = Mixture(saved["components"], saved["log_pi"], saved["log_rate"])
-            extra, history = saved["extra"], saved["history"]
+            state, history = Mixture(**saved["mixture"]), saved["history"]
             words.put(tuple(saved["paths"]))
         while len(history) < max_iter and not _settled(history, enough):
             if history and journal.due():
-                journal.write(_snapshot(state, words.paths(), extra, history))
+                journal.write(_snapshot(state, words.paths(), history))
             report = words.visit(state.law())
-            value, members = self._settle(problem, state, report, extra)
+            value, counts = self._settle(problem, state, report)
             if self.prior.weights is None:
-                value += self._learn_weights(state, members + extra)
-                extra = self._drop(state, words, extra)
+                value += _learn(state, counts)
+                _drop(state, words)
             history.append(value)
             if progress is not None:
                 progress(len(history), value, int(report.included.sum()))
         paths = words.paths()
-        journal.write(_snapshot(state, paths, extra, history), last=True)
+        journal.write(_snapshot(state, paths, history), last=True)
         reason = StopReason.CONVERGED if _settled(history, enough) else StopReason.MAX_ITER
         return state.posterior(paths), np.array(history), reason
 
     def _settle(
-        self, problem: TextProblem, state: Mixture, report: PosteriorReport, extra: FloatArray
+        self, problem: TextProblem, state: Mixture, report: PosteriorReport
     ) -> tuple[float, FloatArray]:
-        """Settle the log-rates after a pass; the bound and the groups' sums of phi."""
+        """Settle the log-rates after a pass; the bound, and what the weights are learned from."""
         linear, divergence = in_order(report.numbers)
         state.log_rate = problem.settled(state.log_rate, in_order(report.expected))
         by_group = np.zeros_like(state.log_pi)
         np.add.at(by_group, self.groups, in_order(report.members))
+        counts = by_group + state.prior_counts
         value = problem.log_likelihood(float(linear), state.log_rate) - float(divergence)
-        return value + _cross(by_group + extra, state.log_pi), by_group
+        return value + cross_term(counts, state.log_pi), counts
 
-    def _prior_counts(self, state: Mixture) -> FloatArray:
-        """(G, K): the paths the prior of the weights counts for, spread over the laws not zero."""
-        if self.prior.weights is not None:
-            return np.zeros_like(state.log_pi)
-        nonzero = np.where(state.components.is_zero, 0.0, np.exp(state.log_pi))
-        return np.asarray(self.prior.prior_count * nonzero / nonzero.sum(axis=1, keepdims=True))
 
-    def _learn_weights(self, state: Mixture, counts: FloatArray) -> float:
-        """The EM step; returns by how much it raises the bound."""
-        before = _cross(counts, state.log_pi)
-        with np.errstate(divide="ignore"):
-            state.log_pi = np.log(counts / counts.sum(axis=1, keepdims=True))
-        return _cross(counts, state.log_pi) - before
+def _learn(state: Mixture, counts: FloatArray) -> float:
+    """The EM step for the weights; returns by how much it raises the bound."""
+    before = cross_term(counts, state.log_pi)
+    state.log_pi = learned_weights(counts, state.log_pi)
+    return cross_term(counts, state.log_pi) - before
 
-    def _drop(self, state: Mixture, words: WordPosteriors, extra: FloatArray) -> FloatArray:
-        """Forget components no group has a use for; returns what is left of `extra`."""
-        keep = np.asarray((np.exp(state.log_pi) > DROP).any(axis=0))
-        if keep.all():
-            return extra
-        state.components = state.components.take(keep)
-        state.log_pi = np.ascontiguousarray(state.log_pi[:, keep])
-        words.keep(keep)
-        return np.ascontiguousarray(extra[:, keep])
+
+def _drop(state: Mixture, words: WordPosteriors) -> None:
+    """Forget components no group has a use for."""
+    keep = laws_in_use(state.log_pi)
+    if keep.all():
+        return
+    state.components = state.components.take(keep)
+    state.log_pi = kept_weights(state.log_pi, keep)
+    state.prior_counts = np.ascontiguousarray(state.prior_counts[:, keep])
+    words.keep(keep)
 
 
 def _settled(history: list[float], enough: float) -> bool:
     return len(history) >= N_PASSES and history[-1] - history[-2] < enough
 
 
-def _snapshot(state: Mixture, paths: Paths, extra: FloatArray, history: list[float]) -> Snapshot:
+def _snapshot(state: Mixture, paths: Paths, history: list[float]) -> Snapshot:
     """What it takes to go on with the next pass."""
-    return {**vars(state), "paths": list(paths), "extra": extra, "history": history}
-
-
-def _cross(counts: FloatArray, log_pi: FloatArray) -> float:
-    used = counts > 0
-    return float((counts[used] * log_pi[used]).sum())
+    return {"mixture": dict(vars(state)), "paths": list(paths), "history": history}

@@ -1,0 +1,110 @@
+"""Weights of a mixture: starts, the EM step and what it does to a bound, laws that are dropped."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from driftglm.exceptions import DataError
+from driftglm.priors import Learned
+from driftglm.priors.weights import (
+    DROP,
+    cross_term,
+    em_inplace,
+    kept_weights,
+    laws_in_use,
+    learned_weights,
+    log_weights,
+    prior_counts,
+    start_weights,
+)
+
+PRIOR = Learned(n_scales=3, correlations=(0.5, 0.9))
+LAWS = PRIOR.components(2.0, 300.0, 6)
+MOVING, MIXED = np.array([False]), np.array([False, True])
+
+
+def test_a_group_of_static_features_starts_with_constant_laws_only():
+    pi = start_weights(PRIOR, LAWS, MIXED)
+    assert_allclose(pi.sum(axis=1), 1.0, rtol=1e-14)
+    assert_allclose(pi[0], PRIOR.start_weights(LAWS.count), rtol=1e-14)
+    assert (pi[0] > 0).all()
+    assert_array_equal(pi[1] > 0, LAWS.is_static)
+    assert np.isneginf(log_weights(pi)[1, ~LAWS.is_static]).all()
+
+
+def test_static_features_need_a_constant_law():
+    prior = Learned(shares=(0.0, 0.5))
+    laws = prior.components(2.0, 300.0, 6)
+    assert start_weights(prior, laws, MOVING).shape == (1, laws.count)
+    with pytest.raises(DataError, match="constant over time and this prior has none"):
+        start_weights(prior, laws, MIXED)
+
+
+def test_the_prior_counts_for_features_that_are_not_zero():
+    counts = prior_counts(PRIOR, LAWS, start_weights(PRIOR, LAWS, MIXED))
+    assert_allclose(counts.sum(axis=1), PRIOR.prior_count, rtol=1e-14)
+    assert not counts[:, LAWS.is_zero].any()
+    assert not counts[1, ~LAWS.is_static].any()
+    given = Learned(n_scales=3, weights=tuple(np.ones(LAWS.count)))
+    assert not prior_counts(given, LAWS, start_weights(given, LAWS, MOVING)).any()
+
+
+def test_no_law_but_zero_leaves_the_prior_nothing_to_count():
+    only = LAWS.take(LAWS.is_zero)
+    assert_array_equal(prior_counts(PRIOR, only, np.ones((1, 1))), [[0.0]])
+
+
+def test_the_em_step_raises_the_cross_term_as_nothing_else_does(rng):
+    counts = rng.gamma(0.5, size=(3, 7))
+    counts[1, 2] = 0.0
+    found = learned_weights(counts, np.log(np.full((3, 7), 1 / 7)))
+    assert_allclose(np.exp(found).sum(axis=1), 1.0, rtol=1e-14)
+    for _ in range(100):
+        assert cross_term(counts, np.log(rng.dirichlet(np.ones(7), 3))) < cross_term(counts, found)
+
+
+def test_a_group_nobody_is_in_keeps_its_weights(rng):
+    counts, before = rng.gamma(1.0, size=(2, 4)), np.log(rng.dirichlet(np.ones(4), 2))
+    counts[1] = 0.0
+    assert_array_equal(learned_weights(counts, before)[1], before[1])
+
+
+def test_laws_nobody_has_add_nothing_to_a_bound():
+    counts, log_pi = np.array([[2.0, 0.0]]), np.array([[np.log(0.5), -np.inf]])
+    assert_allclose(cross_term(counts, log_pi), 2.0 * np.log(0.5))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("n_laws", [1, 4, 6])
+def test_em_raises_the_likelihood_of_the_mixture_and_ends_where_the_step_rests(
+    rng, n_laws, compiled
+):
+    likelihood, prior = np.exp(rng.normal(size=(40, n_laws))), rng.gamma(1.0, size=n_laws)
+    em = em_inplace if compiled else em_inplace.py_func
+
+    def value(pi):
+        return float(np.log(likelihood @ pi).sum() + prior @ np.log(pi))
+
+    pi = np.full(n_laws, 1 / n_laws)
+    values = [value(pi)]
+    for _ in range(30):
+        em(likelihood, prior, 1, pi)
+        values.append(value(pi))
+    assert np.diff(values).min() >= -1e-12
+    assert_allclose(pi.sum(), 1.0, rtol=1e-14)
+    em(likelihood, prior, 3000, pi)
+    phi = likelihood * pi
+    counts = (phi / phi.sum(axis=1, keepdims=True)).sum(axis=0) + prior
+    assert_allclose(np.exp(learned_weights(counts[None], np.log(pi)[None])[0]), pi, rtol=1e-9)
+
+
+def test_a_law_is_kept_if_any_group_uses_it_and_the_rest_takes_over_its_share():
+    pi = np.array([[0.7, 0.3 - DROP / 2, DROP / 2, 0.0], [0.5, 0.5 - DROP / 4, DROP / 4, 0.0]])
+    pi[1, [1, 3]] = pi[1, [3, 1]]
+    log_pi = log_weights(pi)
+    keep = laws_in_use(log_pi)
+    assert_array_equal(keep, [True, True, False, True])
+    found = kept_weights(log_pi, keep)
+    assert_allclose(np.exp(found).sum(axis=1), 1.0, rtol=1e-14)
+    assert_allclose(np.exp(found), pi[:, keep], rtol=1e-9)
+    assert laws_in_use(found).all()
