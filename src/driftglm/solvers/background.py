@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray
 from driftglm.objective import BackgroundState, Problem, State
+from driftglm.solvers.damping import damped
 
 N_GRID = 61
 SMALLEST, LARGEST = 1e-6, 1e6
@@ -34,12 +35,7 @@ def update_background(
     h = problem.background_gram(curvature, precision)
     b = z.dot(problem.by_row(precision) * score) + np.einsum("rq,q->r", h, old.mean)
     if damping < 1.0:
-        # Between the old h and b and the new ones the objective rises; without old ones, more
-        # curvature keeps the background close to where it is (see `levels`).
-        if old.h.any():
-            h, b = old.h + damping * (h - old.h), old.b + damping * (b - old.b)
-        else:
-            h = h / damping
+        h, b = damped(h, b, (old.h, old.b, old.mean), damping)
     state.background = posterior(h, b)
     score -= curvature * z.times(state.background.mean - old.mean)
 

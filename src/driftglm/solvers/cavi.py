@@ -37,6 +37,7 @@ from driftglm.solvers.background import update_background
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.block import visiting_order
 from driftglm.solvers.coupling import Alone, Coupling
+from driftglm.solvers.damping import damp_inplace
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.kernels import gradient_inplace, shift_inplace
 from driftglm.solvers.levels import average_levels
@@ -58,27 +59,6 @@ RISE, RISE_SLOW = 0.1, 0.02
 is close to the end at once and must not stop for being so; several responses climb slowly."""
 STILL = (1e-10, 1e-6)
 """An update smaller than this (in squared deviations, in probability) is left undone."""
-
-
-@kernel
-def _damp_inplace(
-    h: FloatArray,
-    b: FloatArray,
-    old: tuple[FloatArray, FloatArray, FloatArray],
-    unit: float,
-    damping: float,
-) -> None:
-    """Go part of the way from the old h and b to the new ones (see `levels`)."""
-    old_h, old_b, path = old
-    fresh = not old_h.any()
-    for t in range(h.shape[0]):
-        if fresh:
-            more = (1.0 / damping - 1.0) * h[t]
-            h[t] += more
-            b[t] += more * path[t] * unit
-        else:
-            h[t] = old_h[t] + damping * (h[t] - old_h[t])
-            b[t] = old_b[t] + damping * (b[t] - old_b[t])
 
 
 @kernel
@@ -109,7 +89,7 @@ def _visit_inplace(
             h[t] = per_unit / unit[i] * squares[i, t]
             b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit[i]
         if damping < 1.0:
-            _damp_inplace(h, b, (curvature[i], pull[i], beta[i]), unit[i], damping)
+            damp_inplace(h, b, (curvature[i], pull[i], beta[i]), unit[i], damping)
         evidence = all_evidence[i]
         log_evidences_inplace(h, b, tables, evidence, parts)
         weights_inplace(evidence, log_pi[groups[i]], new_phi)

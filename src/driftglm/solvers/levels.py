@@ -18,6 +18,7 @@ from driftglm.priors.mixture import (
     log_evidences_inplace,
     weights_inplace,
 )
+from driftglm.solvers.damping import damp_inplace
 
 
 def update_levels(
@@ -138,25 +139,11 @@ def _each_level(
         before = state.level_mean[j].copy()
         h, b = level_information(problem, state, j, score, curvature)
         if damping < 1.0:
-            h, b = _damped(state, j, h, b, damping)
+            old = state.level_h[j], state.level_b[j], before
+            damp_inplace(h, b, old, 1.0, damping)
         state.level_h[j], state.level_b[j] = h, b
         yield j, h, b
         score -= curvature * column * problem.design.spread(state.level_mean[j] - before)
-
-
-def _damped(
-    state: State, j: int, h: FloatArray, b: FloatArray, damping: float
-) -> tuple[FloatArray, FloatArray]:
-    """A step part of the way: between the old h and b and the new ones.
-
-    That is the direction in which the objective rises. A level not visited before has no old
-    ones; more curvature keeps it close to where it is.
-    """
-    old_h, old_b = state.level_h[j], state.level_b[j]
-    if not old_h.any():
-        more = (1.0 / damping - 1.0) * h
-        return h + more, b + more * state.level_mean[j]
-    return old_h + damping * (h - old_h), old_b + damping * (b - old_b)
 
 
 def _set_level(state: State, j: int, out: FloatArray, h: FloatArray) -> float:

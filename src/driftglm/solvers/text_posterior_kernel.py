@@ -18,6 +18,7 @@ from driftglm.priors.mixture import (
     log_evidences_inplace,
     weights_inplace,
 )
+from driftglm.solvers.damping import damp_inplace
 from driftglm.solvers.text_rates import (
     Effects,
     Rates,
@@ -49,19 +50,14 @@ Work = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 
 
 @kernel
-def _damp_inplace(natural: FloatArray, slope: FloatArray, path: Path, damping: float) -> None:
-    """Part of the way from the old h and b to the new ones."""
+def _aim_inplace(natural: FloatArray, slope: FloatArray, path: Path, damping: float) -> None:
+    """h and b that the local quadratic gives, or part of the way there."""
     mean, _, h, b, _, _ = path
-    fresh = not h.any()
     for t in range(mean.shape[0]):
-        if fresh:
-            # There is no old posterior to start from, only a point: stay close to it.
-            natural[0, t] = slope[1, t] / damping
-            natural[1, t] = slope[0, t] + natural[0, t] * mean[t]
-        else:
-            aim = slope[0, t] + slope[1, t] * mean[t]
-            natural[0, t] = h[t] + damping * (slope[1, t] - h[t])
-            natural[1, t] = b[t] + damping * (aim - b[t])
+        natural[0, t] = slope[1, t]
+        natural[1, t] = slope[0, t] + slope[1, t] * mean[t]
+    if damping < 1.0:
+        damp_inplace(natural[0], natural[1], (h, b, mean), 1.0, damping)
 
 
 @kernel
@@ -115,7 +111,7 @@ def _visit_inplace(
     slope_inplace(effects, i, rates, observed, slope)
     damping = 1.0
     for _ in range(N_TRIES):
-        _damp_inplace(natural, slope, path, damping)
+        _aim_inplace(natural, slope, path, damping)
         new_divergence = _posterior_inplace(tables, log_pi, work)
         longest, moved = _longest_move(path, work)
         gain, shifted = _prior_gain(parts[0], path[4], log_pi)
