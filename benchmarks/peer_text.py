@@ -74,8 +74,7 @@ class TextObjective:
         ridge = ModeTextSolver(
             Fixed(1.0, 0.9, "stationary"), True, self.order, self.mean_square, n_jobs=-1
         )
-        mode, _, _ = ridge.solve(self.problem, max_iter=N_START_PASSES, tol=1e-3)
-        return mode.beta
+        return ridge.solve(self.problem, max_iter=N_START_PASSES, tol=1e-3).state.beta
 
     def __call__(self, beta):
         """Value and gradient, both of what is minimised."""

@@ -92,7 +92,8 @@ def solver(problem, contexts, prior, *, by_effect=True, n_jobs=None, strength=0.
 def test_the_settled_gradient_is_that_of_the_multinomial_objective(rng):
     """At settled log-rates the separate words' gradients are those of the softmax, to 1e-10."""
     contexts, base, problem = world(rng)
-    mode, history, _ = solver(problem, contexts, Fixed(1.0, 0.5)).solve(problem, max_iter=3, tol=0)
+    found = solver(problem, contexts, Fixed(1.0, 0.5)).solve(problem, max_iter=3, tol=0)
+    mode, history = found.state, found.history
     log_p = dense(contexts, base, problem, mode.beta)[2]
     counts = contexts.counts.toarray()
     likelihood = float((counts * log_p).sum())
@@ -121,9 +122,11 @@ def test_the_settled_gradient_is_that_of_the_multinomial_objective(rng):
 def test_a_mode_s_objective_never_falls_and_is_the_dense_one(rng, prior, by_effect):
     contexts, base, problem = world(rng, scale=20)
     each = solver(problem, contexts, prior, by_effect=by_effect)
-    mode, history, reason = each.solve(problem, max_iter=400, tol=1e-6)
+    found = each.solve(problem, max_iter=400, tol=1e-6)
+    mode, history = found.state, found.history
     assert np.diff(history).min(initial=0) >= -1e-9 * abs(history[-1])
-    assert reason is not StopReason.MAX_ITER
+    assert found.reason is not StopReason.MAX_ITER
+    assert (found.optimality <= 1e-6) == (found.reason is StopReason.CONVERGED)
     log_p = dense(contexts, base, problem, mode.beta)[2]
     likelihood = float((contexts.counts.toarray() * log_p).sum())
     # A path set to zero in the last pass is in the prior's value, not yet in the likelihood.
@@ -136,7 +139,9 @@ def test_the_bound_never_falls_and_is_the_dense_one(rng, center, tied):
     contexts, base, problem = world(rng, center=center, scale=20)
     groups = np.arange(F) if tied else np.zeros(F, np.int64)
     learner = LearnedTextSolver(Learned(n_scales=4), groups, np.arange(F), np.full(F, 3.0))
-    state, history, _ = learner.solve(problem, max_iter=40, tol=1e-12)
+    found = learner.solve(problem, max_iter=40, tol=1e-12)
+    state, history = found.state, found.history
+    assert_allclose(found.optimality, (history[-1] - history[-2]) / contexts.totals.sum())
     assert np.diff(history).min(initial=0) >= -1e-9 * abs(history[-1])
     x, eta, _ = dense(contexts, base, problem, state.mean)
     spread = 0.5 * np.einsum("ni,win->nw", x**2, state.variance[:, :, contexts.codes])
@@ -160,7 +165,8 @@ def test_a_lasso_matches_a_general_optimiser(rng):
     contexts, base, problem = one_step(rng)
     strength = 2.0
     each = solver(problem, contexts, Fixed(), strength=strength)
-    mode, history, _ = each.solve(problem, max_iter=2000, tol=1e-8)
+    ended = each.solve(problem, max_iter=2000, tol=1e-8)
+    mode, history = ended.state, ended.history
     x, counts = contexts.effects - problem.design.mean.T[0], contexts.counts.toarray()
 
     def loss(both):
@@ -202,15 +208,16 @@ def test_a_count_far_above_its_mean_does_not_diverge(prior):
     problem = text_problem(contexts, base, effect_design(contexts, 1, None, np.ones(1)))
     if prior == "fixed":
         each = ModeTextSolver(Fixed(100.0, 0.0), True, np.arange(1), np.ones(1))
-        state, history, _ = each.solve(problem, max_iter=200, tol=1e-9)
-        beta = state.beta[:, 0, 0]
+        found = each.solve(problem, max_iter=200, tol=1e-9)
+        beta = found.state.beta[:, 0, 0]
         # Almost no penalty: the ratio of observed shares to the background's (0 counts: low).
         assert_allclose(beta[0] - beta[2], np.log(10 / 5 / (share[0] / share[2])), atol=0.02)
     else:
         learner = LearnedTextSolver(Learned(), np.zeros(1, int), np.arange(1), np.ones(1))
-        state, history, _ = learner.solve(problem, max_iter=100, tol=1e-12)
-        beta = state.mean[:, 0, 0]
+        found = learner.solve(problem, max_iter=100, tol=1e-12)
+        beta = found.state.mean[:, 0, 0]
         assert 0.5 < beta[0] < 10
+    history = found.history
     assert np.isfinite(beta).all()
     assert np.diff(history).min(initial=0) >= -1e-10 * abs(history[-1])
 
@@ -223,7 +230,7 @@ def test_none_of_200_random_problems_diverges(rng):
         problem = text_problem(contexts, base, problem.design)
         if k % 2:
             prior = Fixed(float(rng.choice([0.1, 1.0, 100.0])), float(rng.choice([0.0, 0.9])))
-            _, history, _ = solver(problem, contexts, prior).solve(problem, max_iter=15, tol=0)
+            found = solver(problem, contexts, prior).solve(problem, max_iter=15, tol=0)
         else:
             learner = LearnedTextSolver(
                 Learned(n_scales=3, correlations=(0.9,)),
@@ -231,7 +238,8 @@ def test_none_of_200_random_problems_diverges(rng):
                 np.arange(F),
                 np.full(F, 3.0),
             )
-            _, history, _ = learner.solve(problem, max_iter=15, tol=0)
+            found = learner.solve(problem, max_iter=15, tol=0)
+        history = found.history
         assert np.isfinite(history).all()
         assert np.diff(history).min(initial=0) >= -1e-9 * abs(history[-1])
 
@@ -242,14 +250,16 @@ def test_threads_do_not_change_a_digit(rng, by_effect):
     groups = np.arange(F) if by_effect else np.zeros(F, int)
     found = []
     for n_jobs in (1, 2):
-        mode, history, _ = solver(
-            problem, contexts, Exact(), by_effect=by_effect, n_jobs=n_jobs
-        ).solve(problem, max_iter=20, tol=0)
+        mode = solver(problem, contexts, Exact(), by_effect=by_effect, n_jobs=n_jobs).solve(
+            problem, max_iter=20, tol=0
+        )
         learner = LearnedTextSolver(
             Learned(n_scales=3), groups, np.arange(F), np.full(F, 3.0), n_jobs
         )
-        state, bound, _ = learner.solve(problem, max_iter=10, tol=0)
-        found.append((mode.beta, history, state.mean, state.log_pi, bound, state.ahead(1, n_jobs)))
+        bound = learner.solve(problem, max_iter=10, tol=0)
+        state = bound.state
+        found.append((mode.state.beta, mode.history, state.mean, state.log_pi))
+        found[-1] += (bound.history, state.ahead(1, n_jobs))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
 

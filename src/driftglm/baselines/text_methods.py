@@ -70,13 +70,12 @@ class TextMethods:
             self.coef_path_ = result.fit.coef_path()
         for name, value in params.items():
             setattr(self, f"{name}_", value)
-        self.converged_ = result.reason.value == "converged"
-        self.n_iter_ = int(result.history.size)
-        self.objective_history_ = result.history
+        self.converged_ = result.run.converged
+        self.objective_history_, self.n_iter_ = result.run.history, result.run.n_iter
         if not self.converged_:
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} passes "
-                f"({result.reason.value}) before its tolerance {self.tol:g} was reached; raise "
+                f"({result.run.reason.value}) before its tolerance {self.tol:g} was reached; raise "
                 "max_iter, tol or strength.",
                 ConvergenceWarning,
                 stacklevel=4,

@@ -39,7 +39,6 @@ from driftglm.fitting.text_remote import (
 from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
 from driftglm.priors import Learned, PathPrior, Prior
 from driftglm.registry import PRIORS
-from driftglm.solvers.base import StopReason
 from driftglm.solvers.coupling import Alone
 from driftglm.solvers.text_engine import WordEngine
 
@@ -308,10 +307,9 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         self.coef_path_ = result.fit.coef_path()
         self.background_ = result.fit.background()
         self.inclusion_probability_ = result.fit.inclusion()
-        self.objective_history_ = result.history
-        self.n_iter_ = int(result.history.size)
-        self.stop_reason_ = result.reason.value
-        self.converged_ = result.reason is StopReason.CONVERGED
+        self.objective_history_, self.n_iter_ = result.run.history, result.run.n_iter
+        self.stop_reason_ = result.run.reason.value
+        self.converged_ = result.run.converged
         self.__dict__.pop("rate_", None)
         if result.rate is not None:
             self.rate_ = result.rate

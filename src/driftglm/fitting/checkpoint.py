@@ -141,7 +141,7 @@ class Stage:
         stages = self.file.stages
         return stages[self.position] if self.position < len(stages) else {}
 
-    def result(self) -> SolverResult | None:
+    def result(self) -> SolverResult[Any] | None:
         """What the run gave, if it is done."""
         content = self._content()
         if "reason" not in content:
@@ -172,7 +172,7 @@ class Stage:
         content = {"snapshot": snapshot, "shared": shared_arrays(self.coupling)}
         self.file.put(self.position, content, now=last)
 
-    def finish(self, result: SolverResult) -> None:
+    def finish(self, result: SolverResult[Any]) -> None:
         """Keep the result."""
         content = {
             "states": list(result.states),

@@ -16,7 +16,7 @@ from driftglm.fitting.rows import Rows
 from driftglm.fitting.runs import Runs
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.starts import Init
-from driftglm.objective import Objective
+from driftglm.objective import Objective, State
 from driftglm.priors import PathPrior, PathStats
 from driftglm.priors.adaptive import RATE_LIMIT
 from driftglm.solvers import BlockSolver, LBFGSSolver, Solver, SolverResult, StopReason
@@ -51,7 +51,7 @@ def find_mode(rows: Rows, prior: PathPrior, runs: Runs) -> Outcome:
 
 def _maximise(
     objectives: list[Objective], responses: Sequence[Rows], posed: Posed, runs: Runs
-) -> tuple[list[Objective], SolverResult]:
+) -> tuple[list[Objective], SolverResult[State]]:
     """A mode; where a rate is to be estimated, alternate with empirical Bayes."""
     prior, settings, coupling = objectives[0].prior, runs.settings, posed.coupling
     states = [
@@ -89,7 +89,7 @@ def _start(prior: PathPrior, rows: Rows, settings: Settings) -> Init:
 
 
 def _moving_paths(
-    objectives: Sequence[Objective], result: SolverResult
+    objectives: Sequence[Objective], result: SolverResult[State]
 ) -> tuple[PathStats, int, int]:
     """What the rate is estimated from: the paths that are not kept static."""
     moving = [

@@ -33,7 +33,7 @@ class _Attempt:
     view: View
     bounds: list[Bound]
     posed: Posed
-    result: SolverResult
+    result: SolverResult[Posterior]
 
 
 def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | None) -> Outcome:
@@ -139,7 +139,7 @@ def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
     ]
 
 
-def _finished(attempt: _Attempt, runs: Runs) -> SolverResult:
+def _finished(attempt: _Attempt, runs: Runs) -> SolverResult[Posterior]:
     """The attempt that won, followed to its end."""
     result = attempt.result
     left = runs.settings.max_iter - result.n_iter
@@ -149,11 +149,9 @@ def _finished(attempt: _Attempt, runs: Runs) -> SolverResult:
     return result.then(more)
 
 
-def _outcome(attempt: _Attempt, result: SolverResult) -> Outcome:
+def _outcome(attempt: _Attempt, result: SolverResult[Posterior]) -> Outcome:
     parts = zip(attempt.bounds, result.states, attempt.posed.columns, strict=True)
-    fits = tuple(
-        PosteriorFit.of(bound, cast("Posterior", state), columns) for bound, state, columns in parts
-    )
+    fits = tuple(PosteriorFit.of(bound, state, columns) for bound, state, columns in parts)
     return Outcome(
         (Forecaster("drifting", fits, result.state.noise),),
         result.history,

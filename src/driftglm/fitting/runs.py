@@ -28,12 +28,12 @@ class Runs:
         coupling: Coupling,
         *,
         max_iter: int | None = None,
-    ) -> SolverResult:
+    ) -> SolverResult[Any]:
         """Run a solver, or read its result where the checkpoint has it."""
         stage = None if self.checkpoint is None else self.checkpoint.next_stage(coupling)
         if stage is not None and (done := stage.result()) is not None:
             return done
-        result: SolverResult = solver.solve(
+        result: SolverResult[Any] = solver.solve(
             problems,
             states,
             max_iter=max_iter or self.settings.max_iter,

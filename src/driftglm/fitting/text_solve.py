@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from driftglm.fitting.text_data import (
 )
 from driftglm.fitting.text_fit import ModeTextFit, PosteriorTextFit, TextFit
 from driftglm.priors import Learned, PathPrior, Prior
-from driftglm.solvers.base import Progress, StopReason
+from driftglm.solvers.base import Progress, SolverResult
 from driftglm.solvers.journal import Journal
 from driftglm.solvers.text_engine import WordEngine
 from driftglm.solvers.text_learned import LearnedTextSolver
@@ -50,11 +50,10 @@ class TextSettings:
 
 @dataclass(frozen=True)
 class TextResult:
-    """A fit and how its solver ended; `varies` are the effects that had a say."""
+    """A fit and how its solver ended (`run`); `varies` are the effects that had a say."""
 
     fit: TextFit
-    history: FloatArray
-    reason: StopReason
+    run: SolverResult[Any]
     varies: BoolArray
     rate: float | None = None
 
@@ -95,11 +94,11 @@ def solve_text(
         reach = largest_distance(design)
         mixture = cast("Learned", prior)
         learner = LearnedTextSolver(mixture, groups, order, reach, settings.n_jobs, settings.engine)
-        posterior, history, reason = learner.solve(
+        learned = learner.solve(
             problem, max_iter=max_iter, tol=tol, progress=progress, journal=journal
         )
-        fit: TextFit = PosteriorTextFit(*common, posterior, settings.n_jobs)
-        return TextResult(fit, history, reason, varies[:n_effects])
+        fit: TextFit = PosteriorTextFit(*common, learned.state, settings.n_jobs)
+        return TextResult(fit, learned, varies[:n_effects])
     mean_square = np.where(varies, squares / contexts.totals.sum(), 1.0)
     solver = ModeTextSolver(
         cast("PathPrior", prior),
@@ -111,10 +110,11 @@ def solve_text(
         settings.flat,
         settings.engine,
     )
-    mode, history, reason = solver.solve(
+    found = solver.solve(
         problem, max_iter=max_iter, tol=tol, start=start, progress=progress, journal=journal
     )
-    return TextResult(ModeTextFit(*common, mode), history, reason, varies[:n_effects], mode.rate)
+    mode = found.state
+    return TextResult(ModeTextFit(*common, mode), found, varies[:n_effects], mode.rate)
 
 
 def largest_distance(design: ColumnDesign) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from driftglm.solvers.coupling import Coupling
 from driftglm.solvers.journal import Journal
 
 Item = TypeVar("Item")
+AnyState = TypeVar("AnyState")
 
 
 class StopReason(Enum):
@@ -26,34 +27,35 @@ class StopReason(Enum):
 
 
 @dataclass(frozen=True)
-class SolverResult:
+class SolverResult(Generic[AnyState]):
     """Where a solver ended.
 
     Parameters
     ----------
     states
-        The final paths, levels and noise of every response.
+        The final paths, levels and noise of every response; what stands for them in text.
     history
         The objective after every iteration; it never falls.
     optimality
         Largest derivative of the objective with respect to a coefficient that is free to move,
-        in units of one over that coefficient's (conditional) posterior standard deviation.
+        in units of one over that coefficient's (conditional) posterior standard deviation. Of a
+        bound, the rise of its last pass or round, in the units of the tolerance.
     reason
         Why the solver stopped.
     """
 
-    states: tuple[State, ...]
+    states: tuple[AnyState, ...]
     history: FloatArray
     optimality: float
     reason: StopReason
 
-    def then(self, later: SolverResult) -> SolverResult:
+    def then(self, later: SolverResult[AnyState]) -> SolverResult[AnyState]:
         """One result for two runs, the second having gone on from the first one's state."""
         history = np.concatenate([self.history, later.history])
         return SolverResult(later.states, history, later.optimality, later.reason)
 
     @property
-    def state(self) -> State:
+    def state(self) -> AnyState:
         """The state of the first (most often the only) response."""
         return self.states[0]
 
@@ -61,6 +63,11 @@ class SolverResult:
     def n_iter(self) -> int:
         """Number of iterations."""
         return int(self.history.size)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tolerance was reached."""
+        return self.reason is StopReason.CONVERGED
 
 
 Progress = Callable[[int, float, int], None]
@@ -84,7 +91,7 @@ class Solver(Protocol):
         progress: Progress | None = None,
         coupling: Coupling | None = None,
         journal: Journal | None = None,
-    ) -> SolverResult:
+    ) -> SolverResult[State]:
         """Raise the objective until the optimality measure is at most `tol`."""
         ...
 

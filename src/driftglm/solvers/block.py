@@ -197,7 +197,7 @@ class BlockSolver:
         progress: Progress | None = None,
         coupling: Coupling | None = None,
         journal: Journal | None = None,
-    ) -> SolverResult:
+    ) -> SolverResult[State]:
         """Search for a start, then ascend until no coefficient is pulled by more than `tol`."""
         pairs = zip(as_tuple(objectives), as_tuple(states), strict=True)
         works = [_Pass(objective, state.copy()) for objective, state in pairs]

@@ -249,7 +249,7 @@ class CAVISolver:
         progress: Progress | None = None,
         coupling: Coupling | None = None,
         journal: Journal | None = None,
-    ) -> SolverResult:
+    ) -> SolverResult[Posterior]:
         """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
         pairs = zip(as_tuple(bounds), as_tuple(posteriors), strict=True)
         works = [_Work(bound, posterior.copy()) for bound, posterior in pairs]

@@ -299,7 +299,7 @@ class LBFGSSolver:
         progress: Progress | None = None,
         coupling: Coupling | None = None,
         journal: Journal | None = None,
-    ) -> SolverResult:
+    ) -> SolverResult[State]:
         """Ascend in rounds until no coefficient is pulled by more than `tol`."""
         problems, coupling = as_tuple(objectives), coupling or Alone()
         journal = journal or NoJournal()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 N_RATE_ROUNDS = 5
 """Rounds of fits between which the rate of a prior is estimated, at most."""
@@ -18,6 +19,11 @@ def stands_still(history: Sequence[float], n_passes: int) -> bool:
         return False
     rise = history[-1] - history[-n_passes]
     return rise <= DIGIT * n_passes * abs(history[-1])
+
+
+def last_rise(history: Sequence[float]) -> float:
+    """By how much the last pass has raised the objective; unknown, infinity, before the second."""
+    return history[-1] - history[-2] if len(history) > 1 else inf
 
 
 def rate_settled(old: float | None, new: float | None) -> bool:

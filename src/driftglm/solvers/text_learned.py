@@ -25,8 +25,9 @@ from driftglm.priors.weights import (
     prior_counts,
     start_weights,
 )
-from driftglm.solvers.base import Progress, StopReason
+from driftglm.solvers.base import Progress, SolverResult, StopReason
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
+from driftglm.solvers.stopping import last_rise
 from driftglm.solvers.text_engine import (
     PosteriorPass,
     PosteriorReport,
@@ -214,12 +215,13 @@ class LearnedTextSolver:
         tol: float,
         progress: Progress | None = None,
         journal: Journal | None = None,
-    ) -> tuple[TextPosterior, FloatArray, StopReason]:
+    ) -> SolverResult[TextPosterior]:
         """Passes until one raises the bound by less than `tol` per token."""
         journal = journal or NoJournal()
         state = self.start(problem)
         words = self._posteriors(problem, state, watched=progress is not None)
-        enough = tol * float(problem.totals.sum())
+        n_tokens = float(problem.totals.sum())
+        enough = tol * n_tokens
         history: list[float] = []
         if (saved := journal.read()) is not None:
             state, history = Mixture(**saved["mixture"]), saved["history"]
@@ -238,7 +240,8 @@ class LearnedTextSolver:
         paths = words.paths()
         journal.write(_snapshot(state, paths, history), last=True)
         reason = StopReason.CONVERGED if _settled(history, enough) else StopReason.MAX_ITER
-        return state.posterior(paths), np.array(history), reason
+        optimality = last_rise(history) / n_tokens
+        return SolverResult((state.posterior(paths),), np.array(history), optimality, reason)
 
     def _settle(
         self, problem: TextProblem, state: Mixture, report: PosteriorReport
@@ -272,7 +275,7 @@ def _drop(state: Mixture, words: WordPosteriors) -> None:
 
 
 def _settled(history: list[float], enough: float) -> bool:
-    return len(history) >= N_PASSES and history[-1] - history[-2] < enough
+    return len(history) >= N_PASSES and last_rise(history) < enough
 
 
 def _snapshot(state: Mixture, paths: Paths, history: list[float]) -> Snapshot:

@@ -16,8 +16,9 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors import Fixed, PathPrior, PathStats, Penalty
 from driftglm.priors.adaptive import AdaptivePrior
-from driftglm.solvers.base import Progress, StopReason
+from driftglm.solvers.base import Progress, SolverResult, StopReason
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
+from driftglm.solvers.stopping import last_rise, stands_still
 from driftglm.solvers.text_engine import WordEngine, Words, sweep_chunks_inplace
 from driftglm.solvers.text_mode_kernel import Law
 from driftglm.solvers.text_problem import TextProblem
@@ -130,6 +131,7 @@ class _Place:
     rate: float | None = None
     before: float | None = None
     history: list[float] = field(default_factory=list)
+    optimality: float = np.inf
     reason: str | None = None
 
     @property
@@ -182,7 +184,7 @@ class ModeTextSolver:
         start: TextMode | None = None,
         progress: Progress | None = None,
         journal: Journal | None = None,
-    ) -> tuple[TextMode, FloatArray, StopReason]:
+    ) -> SolverResult[TextMode]:
         """Ascend until no coefficient is pulled by more than `tol` posterior deviations.
 
         A sparse prior never leaves zero, so that it starts from a ridge fit; without `by_effect`
@@ -207,9 +209,8 @@ class ModeTextSolver:
         if isinstance(tied.prior, AdaptivePrior):
             state.rate = tied.prior.tau
         journal.write(_snapshot(state, at), last=True)
-        history = np.array(at.history)
         state.mean_rho = tied.evaluate(state.beta)[2] if self.strength == 0.0 else np.zeros(0)
-        return state, history, reason
+        return SolverResult((state,), np.array(at.history), at.optimality, reason)
 
     def _tied(self) -> TiedPrior:
         unit = REFERENCE / self.mean_square
@@ -228,7 +229,7 @@ class ModeTextSolver:
         if not self._sparse:
             return state
         ridge = dataclasses.replace(self, prior=Fixed(1.0, 0.9, "stationary"), by_effect=True)
-        state, _, _ = ridge.solve(problem, max_iter=N_START_PASSES, tol=1e-3, start=state)
+        state = ridge.solve(problem, max_iter=N_START_PASSES, tol=1e-3, start=state).state
         if not self.by_effect:
             _, laws, _ = self._tied().evaluate(state.beta)
             self._sweep(problem, state, laws, decide=True)
@@ -263,14 +264,14 @@ class ModeTextSolver:
             laws = np.zeros((1, problem.shape[1], 3))
             if self.strength == 0.0:
                 _, laws, _ = tied.evaluate(state.beta)
-            likelihood, pull = self._sweep(problem, state, laws)
+            likelihood, at.optimality = self._sweep(problem, state, laws)
             history.append(likelihood + self._log_prior(tied, state))
             if progress is not None:
                 progress(len(history), history[-1], int(state.alive.sum()))
-            rise = history[-1] - history[-2] if len(history) > 1 else np.inf
-            if pull <= tol or rise < self.flat * float(problem.totals.sum()):
+            flat = last_rise(history) < self.flat * float(problem.totals.sum())
+            if at.optimality <= tol or flat:
                 at.reason = StopReason.CONVERGED.value
-            elif _stalled(history):
+            elif stands_still(history, N_STALLED):
                 at.reason = StopReason.STALLED.value
             elif journal.due():
                 journal.write(_snapshot(state, at))
@@ -326,13 +327,6 @@ class ModeTextSolver:
         below = ZERO * REFERENCE / self.mean_square * state.beta.shape[0]
         state.alive &= size >= below
         state.beta[:, ~state.alive] = 0.0
-
-
-def _stalled(history: list[float]) -> bool:
-    if len(history) <= N_STALLED:
-        return False
-    rise = history[-1] - history[-N_STALLED]
-    return rise <= 1e-15 * N_STALLED * abs(history[-1])
 
 
 def _snapshot(state: TextMode, at: _Place) -> Snapshot:
