@@ -20,7 +20,7 @@ from driftglm.objective import Objective, State
 from driftglm.priors import PathPrior, PathStats
 from driftglm.priors.adaptive import RATE_LIMIT
 from driftglm.solvers import BlockSolver, LBFGSSolver, Solver, SolverResult, StopReason
-from driftglm.solvers.stopping import N_RATE_ROUNDS, rate_settled
+from driftglm.solvers.rate_rounds import RateRounds
 
 SOLVERS: dict[str, Callable[[], Solver]] = {
     "auto": BlockSolver,
@@ -64,16 +64,12 @@ def _maximise(
     if settings.solver == "auto" and not prior.sparse and unfinished:
         # A stiff ridge over time: what one path at a time leaves, all together can finish.
         result = result.then(runs(LBFGSSolver(), objectives, result.states, coupling))
-    if not prior.estimates_rate:
-        return objectives, result
-    for _ in range(N_RATE_ROUNDS):
-        old = prior.rate_used
-        prior = prior.with_estimated_rate(_moving_paths(objectives, result))
+    rounds = RateRounds(prior.estimates_rate)
+    while rounds.go_on:
+        prior, rounds = rounds.following(prior, _moving_paths(objectives, result))
         objectives = [dataclasses.replace(each, prior=prior) for each in objectives]
         result = runs(solver, objectives, result.states, coupling)
-        if rate_settled(old, prior.rate_used):
-            break
-    _warn_at_limit(prior.rate_used)
+    _warn_at_limit(rounds.rate)
     return objectives, result
 
 

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-N_RATE_ROUNDS = 5
-"""Rounds of fits between which the rate of a prior is estimated, at most."""
-STEADY = 1e-3
-"""Rates that move by less, relative to their size, have settled."""
 DIGIT = 1e-15
 """The last digit of an objective, relative to its size."""
 
@@ -24,10 +20,3 @@ def stands_still(history: Sequence[float], n_passes: int) -> bool:
 def last_rise(history: Sequence[float]) -> float:
     """By how much the last pass has raised the objective; unknown, infinity, before the second."""
     return history[-1] - history[-2] if len(history) > 1 else inf
-
-
-def rate_settled(old: float | None, new: float | None) -> bool:
-    """Whether a rate has stopped moving from round to round."""
-    if old is None or new is None:
-        return False
-    return abs(new - old) <= STEADY * max(1.0, abs(old))

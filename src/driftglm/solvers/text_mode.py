@@ -8,16 +8,15 @@ floored log posterior.
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors import Fixed, PathPrior, PathStats, Penalty
-from driftglm.priors.adaptive import AdaptivePrior
 from driftglm.solvers.base import Progress, SolverResult, StopReason
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
+from driftglm.solvers.rate_rounds import RateRounds
 from driftglm.solvers.stopping import last_rise, stands_still
 from driftglm.solvers.text_engine import WordEngine, Words, sweep_chunks_inplace
 from driftglm.solvers.text_mode_kernel import Law
@@ -28,9 +27,6 @@ REFERENCE = 4.0
 """Variance of a log rate that an effect could explain, roughly."""
 FLOOR, ZERO = 1e-12, 1e-10
 N_START_PASSES = 15
-N_RATE_ROUNDS = 5
-STEADY = 1e-3
-"""Rates that move by less, relative to their size, have settled."""
 N_STALLED = 20
 """A fit whose objective has not moved in its last digits for so many passes has stalled."""
 
@@ -108,39 +104,28 @@ class TiedPrior:
             E=ends.sum(axis=0),
         )
 
-    def with_rate(self, rate: float | None) -> TiedPrior:
-        """The same with a rate that was estimated before; None: as it is."""
-        if rate is None:
-            return self
-        assert isinstance(self.prior, AdaptivePrior)  # noqa: S101 (no other has a rate)
-        return dataclasses.replace(self, prior=dataclasses.replace(self.prior, rate=rate))
-
-    def with_estimated_rate(self, beta: FloatArray) -> TiedPrior:
-        """Empirical Bayes for the rate of the paper's priors."""
-        assert isinstance(self.prior, AdaptivePrior)  # noqa: S101 (callers ask first)
-        n_tied = beta.shape[0] if self.by_effect else 1
-        sample = self._stats(beta), beta.shape[2], n_tied
-        return dataclasses.replace(self, prior=self.prior.with_estimated_rate(sample))
+    def sample(self, beta: FloatArray) -> tuple[PathStats, int, int]:
+        """What the prior's rate is estimated from."""
+        return self._stats(beta), beta.shape[2], beta.shape[0] if self.by_effect else 1
 
 
 @dataclass
 class _Place:
-    """How far a search for a mode has come: the round, its rate and that before, its passes."""
+    """How far a search for a mode has come: the round, and the passes of this round."""
 
-    round: int = 0
-    rate: float | None = None
-    before: float | None = None
+    rounds: RateRounds
     history: list[float] = field(default_factory=list)
     optimality: float = np.inf
     reason: str | None = None
 
-    @property
-    def ends(self) -> bool:
-        """Whether this round is the last one: the rate has settled, or there were enough."""
-        if self.rate is None or self.before is None:
-            return False
-        moved = abs(self.rate - self.before) > STEADY * max(1.0, abs(self.before))
-        return self.round >= N_RATE_ROUNDS or not moved
+    @classmethod
+    def saved(cls, at: Snapshot) -> _Place:
+        """As it was when `snapshot` was taken."""
+        return cls(**at | {"rounds": RateRounds(**at["rounds"])})
+
+    def snapshot(self) -> Snapshot:
+        """Plain values."""
+        return vars(self) | {"rounds": vars(self.rounds)}
 
 
 @dataclass(frozen=True)
@@ -192,22 +177,21 @@ class ModeTextSolver:
         that is to be estimated alternates with the mode, in rounds.
         """
         journal = journal or NoJournal()
-        tied, at = self._tied(), _Place()
+        tied, at = self._tied(), _Place(RateRounds(self.prior.estimates_rate))
         if (saved := journal.read()) is None:
             state = self._start(problem, start)
         else:
             state = TextMode(saved["beta"], saved["log_rate"], saved["alive"])
-            at = _Place(**saved["at"])
-            tied = tied.with_rate(at.rate)
-        prior = self.prior
-        estimates = isinstance(prior, AdaptivePrior) and prior.rate == "estimate"
-        while True:
-            reason = self._ascend(problem, tied, state, (max_iter, tol), at, (progress, journal))
-            if not estimates or at.ends:
-                break
-            tied, at = self._next_round(tied, state, at)
-        if isinstance(tied.prior, AdaptivePrior):
-            state.rate = tied.prior.tau
+            at = _Place.saved(saved["at"])
+            if at.rounds.rate is not None:
+                tied = replace(tied, prior=self.prior.with_rate(at.rounds.rate))
+        limits, watched = (max_iter, tol), (progress, journal)
+        reason = self._ascend(problem, tied, state, limits, at, watched)
+        while at.rounds.go_on:
+            prior, rounds = at.rounds.following(tied.prior, tied.sample(state.beta))
+            tied, at = replace(tied, prior=prior), _Place(rounds)
+            reason = self._ascend(problem, tied, state, limits, at, watched)
+        state.rate = tied.prior.rate_used
         journal.write(_snapshot(state, at), last=True)
         state.mean_rho = tied.evaluate(state.beta)[2] if self.strength == 0.0 else np.zeros(0)
         return SolverResult((state,), np.array(at.history), at.optimality, reason)
@@ -228,20 +212,12 @@ class ModeTextSolver:
         )
         if not self._sparse:
             return state
-        ridge = dataclasses.replace(self, prior=Fixed(1.0, 0.9, "stationary"), by_effect=True)
+        ridge = replace(self, prior=Fixed(1.0, 0.9, "stationary"), by_effect=True)
         state = ridge.solve(problem, max_iter=N_START_PASSES, tol=1e-3, start=state).state
         if not self.by_effect:
             _, laws, _ = self._tied().evaluate(state.beta)
             self._sweep(problem, state, laws, decide=True)
         return state
-
-    @staticmethod
-    def _next_round(tied: TiedPrior, state: TextMode, at: _Place) -> tuple[TiedPrior, _Place]:
-        """The prior with the rate that suits the present mode."""
-        assert isinstance(tied.prior, AdaptivePrior)  # noqa: S101 (callers ask first)
-        old, tied = tied.prior.tau, tied.with_estimated_rate(state.beta)
-        assert isinstance(tied.prior, AdaptivePrior)  # noqa: S101
-        return tied, _Place(at.round + 1, tied.prior.tau, old)
 
     def _ascend(
         self,
@@ -332,4 +308,4 @@ class ModeTextSolver:
 def _snapshot(state: TextMode, at: _Place) -> Snapshot:
     """What it takes to go on with the next pass."""
     kept = {"beta": state.beta, "log_rate": state.log_rate, "alive": state.alive}
-    return {**kept, "at": vars(at)}
+    return {**kept, "at": at.snapshot()}
