@@ -12,13 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from driftglm._jit import kernel
 from driftglm._threads import one_thread
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
-from driftglm.priors.gaussian_path import posterior_inplace
-from driftglm.priors.mixture import Components, Tables, average_inplace, log_evidences_inplace
-from driftglm.solvers.levels import level_forecast, level_information
+from driftglm.priors.mixture import Components, last_step_inplace
+from driftglm.solvers.levels import law_forecast, level_forecast, level_information
 
 
 @dataclass(frozen=True)
@@ -115,12 +113,8 @@ class LevelFit:
     def ahead(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
         """Mean and variance `n_steps` after the last, under the law found for each level."""
         means, variances = np.zeros(self.scale.size), np.zeros(self.scale.size)
-        empty = np.zeros(n_steps)
-        for j in range(self.scale.size):
-            path = np.empty((3, self.h.shape[1] + n_steps))
-            h, b = np.concatenate([self.h[j], empty]), np.concatenate([self.b[j], empty])
-            posterior_inplace(h, b, (np.inf, *self.law[j]), path)
-            means[j], variances[j] = path[0, -1], path[1, -1]
+        for j, law in enumerate(self.law):
+            means[j], variances[j] = law_forecast(tuple(law), self.h[j], self.b[j], n_steps)
         return means, variances
 
     def averaged_ahead(
@@ -352,20 +346,6 @@ class ModeFit(Fit):
         return self.levels.ahead(n_steps)
 
 
-@kernel
-def _last_step(h: FloatArray, b: FloatArray, tables: Tables, phi: FloatArray) -> FloatArray:
-    """Mean and variance of the last step of every path (n_paths, 2)."""
-    n_paths, n_steps = h.shape
-    evidence, parts = np.empty(phi.shape[1]), np.empty((3, phi.shape[1]))
-    out = np.empty((2, n_steps))
-    last = np.empty((n_paths, 2))
-    for i in range(n_paths):
-        log_evidences_inplace(h[i], b[i], tables, evidence, parts)
-        average_inplace(h[i], b[i], tables, phi[i], parts, out)
-        last[i, 0], last[i, 1] = out[0, n_steps - 1], out[1, n_steps - 1]
-    return last
-
-
 @dataclass(frozen=True)
 class PosteriorFit(Fit):
     """A factorised posterior under the learned prior, in natural form.
@@ -456,10 +436,9 @@ class PosteriorFit(Fit):
 
     def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
         """Append empty steps to every path's posterior."""
-        empty = np.zeros((self.h.shape[0], n_steps))
         tables = self.components.extended(n_steps).tables()
-        h, b = np.hstack([self.h, empty]), np.hstack([self.b, empty])
-        last = _last_step(h, b, tables, self.phi)
+        last = np.empty((self.h.shape[0], 2))
+        last_step_inplace(self.h, self.b, self.phi, tables, last)
         return last[:, 0] / self.unit, last[:, 1] / self.unit**2
 
     def _forecast_levels(self, n_steps: int) -> tuple[FloatArray, FloatArray]:

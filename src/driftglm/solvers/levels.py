@@ -17,6 +17,7 @@ from driftglm.priors.mixture import (
     average_inplace,
     log_evidences_inplace,
     weights_inplace,
+    with_empty_steps,
 )
 from driftglm.solvers.damping import damp_inplace
 
@@ -93,10 +94,18 @@ def level_posterior(
 def level_forecast(
     scale: float, static: bool, h: FloatArray, b: FloatArray, n_steps: int
 ) -> tuple[float, float]:
-    """Mean and variance `n_steps` after the last: a forecast is empty steps at the end."""
-    empty = np.zeros(n_steps)
-    h, b = np.concatenate([h, empty]), np.concatenate([b, empty])
-    out = _averaged(scale, static, h, b)[0]
+    """Mean and variance `n_steps` after the last, averaged over a level's laws."""
+    out = _averaged(scale, static, *with_empty_steps(h, b, n_steps))[0]
+    return float(out[0, -1]), float(out[1, -1])
+
+
+def law_forecast(
+    law: tuple[float, float], h: FloatArray, b: FloatArray, n_steps: int
+) -> tuple[float, float]:
+    """The same under one law, the variance and autocorrelation of a level's deviations."""
+    h, b = with_empty_steps(h, b, n_steps)
+    out = np.empty((3, h.size))
+    posterior_inplace(h, b, (np.inf, *law), out)
     return float(out[0, -1]), float(out[1, -1])
 
 

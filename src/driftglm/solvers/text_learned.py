@@ -15,7 +15,7 @@ import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.learned import Learned
-from driftglm.priors.mixture import Components
+from driftglm.priors.mixture import Components, last_step_inplace
 from driftglm.priors.weights import (
     cross_term,
     kept_weights,
@@ -38,7 +38,7 @@ from driftglm.solvers.text_engine import (
     inclusion,
     visit_chunks_inplace,
 )
-from driftglm.solvers.text_posterior_kernel import Paths, ahead_words_inplace
+from driftglm.solvers.text_posterior_kernel import Paths
 from driftglm.solvers.text_problem import TextProblem
 from driftglm.solvers.text_threads import in_order, run_chunks
 
@@ -87,14 +87,18 @@ class TextPosterior:
 
     def ahead(self, n_steps: int, n_jobs: int | None) -> FloatArray:
         """(2, V, F) means and variances `n_steps` after the last: empty steps are appended."""
-        out = np.zeros((2, *self.mean.shape[:2]))
+        n_words, n_effects, _ = self.mean.shape
+        out = np.zeros((n_words * n_effects, 2))
         tables = self.components.extended(n_steps).tables()
+        # Words one below the other: a path is a path.
+        h, b, phi = (each.reshape(out.shape[0], -1) for each in (self.h, self.b, self.phi))
 
         def visit(_: int, first: int, last: int) -> None:
-            ahead_words_inplace((first, last), tables, self.paths(), out)
+            rows = slice(first * n_effects, last * n_effects)
+            last_step_inplace(h[rows], b[rows], phi[rows], tables, out[rows])
 
-        run_chunks(visit, out.shape[1], n_jobs)
-        return out
+        run_chunks(visit, n_words, n_jobs)
+        return np.ascontiguousarray(out.T).reshape(2, n_words, n_effects)
 
 
 @dataclass

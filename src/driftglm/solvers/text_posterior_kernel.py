@@ -196,25 +196,3 @@ def visit_words_inplace(
                 members[i, k] += phi[w, i, k]
         log_rates_inplace(effects, mean[w], variance[w], background[w], rates[0])
         add_expected_inplace(log_rate, rates[0], expected)
-
-
-@kernel
-def ahead_words_inplace(
-    words: tuple[int, int], tables: Tables, paths: Paths, out: FloatArray
-) -> None:
-    """Moments at the last step of `tables`, which may lie after that of the paths: (2, V, F)."""
-    _, _, h, b, phi, _ = paths
-    n_steps, n_components = h.shape[2], phi.shape[2]
-    n_all = tables[2].shape[0]
-    natural = np.zeros((2, n_all))
-    evidence, parts = np.empty(n_components), np.empty((3, n_components))
-    moments = np.empty((2, n_all))
-    for w in range(words[0], words[1]):
-        for i in range(h.shape[1]):
-            if not h[w, i].any():
-                out[0, w, i], out[1, w, i] = 0.0, 0.0
-                continue
-            natural[0, :n_steps], natural[1, :n_steps] = h[w, i], b[w, i]
-            log_evidences_inplace(natural[0], natural[1], tables, evidence, parts)
-            average_inplace(natural[0], natural[1], tables, phi[w, i], parts, moments)
-            out[0, w, i], out[1, w, i] = moments[0, n_all - 1], moments[1, n_all - 1]
