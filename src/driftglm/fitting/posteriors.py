@@ -125,7 +125,9 @@ class _Race:
     ) -> list[Bound]:
         return [Bound.of(problem, prior, unit, background) for problem in self.posed.problems]
 
-    def _run(self, solver: CAVISolver, bounds: list[Bound], start: list[Posterior]) -> SolverResult:
+    def _run(
+        self, solver: CAVISolver, bounds: list[Bound], start: list[Posterior]
+    ) -> SolverResult[Posterior]:
         return self.runs(solver, bounds, start, self.posed.coupling, max_iter=self.max_iter)
 
 
