@@ -140,8 +140,6 @@ class TextEngine(Tasks):
     def __init__(self, client: Client) -> None:
         super().__init__(client)
         self.n_bundles = BUNDLES_PER_THREAD * max(sum(client.nthreads().values()), 1)
-        self.counts: list[Future] | None = None
-        """Counts by bundle if they came from workers; else they are those of the problem."""
         self._words: tuple[TextProblem, list[Future]] | None = None
         self._effects: tuple[TextProblem, Future] | None = None
 
@@ -167,8 +165,8 @@ class TextEngine(Tasks):
 
     def _spread(self, k: int, bundle: Bundle, problem: TextProblem) -> Future:
         background = problem.background[bundle.first : bundle.last]
-        if self.counts is not None:
-            return self.submit(_words, bundle, self.counts[k], background)
+        if problem.remote:
+            return self.submit(_words, bundle, problem.remote[k], background)
         starts, contexts, values = problem.counts
         ends = starts[bundle.first : bundle.last + 1]
         part = slice(ends[0], ends[-1])

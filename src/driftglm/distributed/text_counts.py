@@ -75,6 +75,19 @@ def _step_sums(counts: WordCounts, codes: IntArray, n_timesteps: int) -> FloatAr
     return sums
 
 
+def _first_contexts(counts: WordCounts, n_contexts: int) -> WordCounts:
+    """Counts of some words in the first contexts alone."""
+    starts, contexts, values = counts
+    kept = contexts < n_contexts
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return before[starts], contexts[kept], values[kept]
+
+
+def first_contexts(engine: TextEngine, counts: list[Future], n_contexts: int) -> list[Future]:
+    """Counts of every bundle in the first contexts alone, cut where they are."""
+    return [engine.submit(_first_contexts, each, n_contexts) for each in counts]
+
+
 class RemoteCounts:
     """Counts (docs, V) as blocks on workers, in rows of blocks.
 

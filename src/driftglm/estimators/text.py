@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray, IntArray
-from driftglm.data.timesteps import TimeAxis, fit_axis
+from driftglm._warnings import warn
 from driftglm.estimators.base import Extrapolate, prior_of
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.text_export import TextExports
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.files import Storable
-from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
-from driftglm.fitting.text_data import (
-    Background,
-    Contexts,
-    column_names,
-    read_counts,
-)
+from driftglm.fitting.text import FittedText, TextPlan, fit_documents
+from driftglm.fitting.text_data import read_counts
 from driftglm.fitting.text_fit import TextStep
-from driftglm.fitting.text_remote import (
-    add_up,
-    check_counts,
-    gathered,
-    locate,
-    word_engine,
-)
-from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
+from driftglm.fitting.text_solve import TextSettings
+from driftglm.fitting.worker_rows import Workers
 from driftglm.priors import Learned, PathPrior, Prior
 from driftglm.registry import PRIORS
-from driftglm.solvers.coupling import Alone
-from driftglm.solvers.text_engine import WordEngine
 
-N_VALIDATION_STEPS = 2
 N_NAMED = 3
 
 
@@ -202,81 +187,34 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         background of the step before it, and its coefficients from the steps around it.
         """
         announce_compilation(sys.stderr)
-        advice = resuming_advice(checkpoint)
-        with word_engine(counts, n_workers, advice, verbose=self.verbose) as engine:
-            counts = locate(counts, engine, self.extrapolate)
-            self.vocabulary_ = self._words(counts)
-            table = check_counts(counts, self.vocabulary_)
-            rows = validate_data(self, gathered(effects), accept_sparse="csr", dtype=np.float64)
-            if rows.shape[0] != table.shape[0]:
-                raise DataError(
-                    f"effects has {rows.shape[0]} rows but counts has {table.shape[0]} documents; "
-                    "pass one row per document."
-                )
-            axis, codes = fit_axis(gathered(time), table.shape[0], self.freq)
-            contexts = add_up(table, rows, codes)
-            if not contexts.codes.size:
-                raise DataError("no document has a token; at least one count must be positive.")
-            file: Checkpoint | None = None
-            if checkpoint is not None:
-                file = Checkpoint.at(checkpoint, self._fingerprint(contexts, axis))
-            self._fit_contexts(contexts, axis, engine, file)
-        if file is not None:
-            file.remove()
+        workers = Workers(n_workers, checkpoint)
+        self._report(fit_documents(self, counts, effects, time, self._plan(), workers))
         return self
 
-    def _fingerprint(self, contexts: Contexts, axis: TimeAxis) -> Fingerprint:
-        """What a checkpoint is good for: this model, these parameters and documents."""
-        facts = {"n_contexts": contexts.codes.size, "n_words": contexts.n_words}
-        base, _ = self._base(contexts, axis.n_timesteps)
-        by_step = np.bincount(contexts.codes, contexts.totals, axis.n_timesteps)
-        weighed = np.asarray(contexts.effects.T @ contexts.totals).ravel()
-        sums = [by_step, weighed, base.sum(axis=0)]
-        return Fingerprint.of(type(self).__name__, self.get_params(), facts, sums)
-
-    def _words(self, counts: Any) -> np.ndarray:
-        given = self.vocabulary if self.vocabulary is not None else column_names(counts)
-        n_words = int(np.shape(counts)[1]) if given is None and np.ndim(counts) != 1 else 0
-        words = (
-            [f"w{j}" for j in range(n_words)] if given is None else [str(word) for word in given]
-        )
-        if len(set(words)) < len(words):
-            raise DataError("vocabulary names a word twice; words must differ.")
-        return np.asarray(words, dtype=object)
-
-    def _fit_contexts(
-        self,
-        contexts: Contexts,
-        axis: TimeAxis,
-        engine: WordEngine | None = None,
-        file: Checkpoint | None = None,
-    ) -> None:
-        base, center = self._base(contexts, axis.n_timesteps)
+    def _plan(self) -> TextPlan:
+        """What the parameters ask for."""
         prior = self._prior()
         settings = TextSettings(
             prior=prior,
             by_effect=self.tie == "effect",
-            center=center,
             max_iter=self.max_iter,
             tol=0.1 * self.tol if prior.posterior else self.tol,
             n_jobs=self.n_jobs,
             flat=10.0 * self.tol**2,
             intercept=self._has_intercept(prior),
-            engine=engine,
         )
-        result = solve_text(
-            contexts,
-            base,
-            settings,
-            progress=_progress_line if self.verbose else None,
-            journal=None if file is None else file.next_stage(Alone()),
+        return TextPlan(
+            background=self.background,
+            smoothing=self.smoothing,
+            center=self.center,
+            settings=settings,
+            extrapolate=self.extrapolate,
+            vocabulary=self.vocabulary,
+            freq=self.freq,
+            verbose=bool(self.verbose),
+            owner=type(self).__name__,
+            params=self.get_params(),
         )
-        if self.verbose:
-            sys.stderr.write("\n")
-        self._axis, self.timesteps_, self._fit = axis, axis.labels, result.fit
-        self.base_background_, self.n_contexts_ = base, int(contexts.codes.size)
-        self._report(result)
-        self._choose_extrapolation(contexts, engine, file)
 
     def _prior(self) -> Prior:
         found = prior_of(self.prior)
@@ -288,22 +226,13 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
             return isinstance(self.background, str) and prior.posterior
         return bool(self.fit_intercept)
 
-    def _base(self, contexts: Contexts, n_steps: int) -> tuple[FloatArray, Background | None]:
-        """Background (T, V), and about which mean effects are taken."""
-        n_words = contexts.n_words
-        if isinstance(self.background, str):
-            kind: Background = "all" if self.background == "all" else "step"
-            base = contexts.log_background(n_steps, kind, float(self.smoothing))
-            return base, kind if self.center else None
-        given = np.asarray(self.background, dtype=np.float64)
-        if given.shape not in {(n_words,), (n_steps, n_words)} or not np.isfinite(given).all():
-            raise DataError(
-                f"background has shape {given.shape}; pass finite log rates of shape ({n_words},) "
-                f"or ({n_steps}, {n_words}), or 'step' or 'all'."
-            )
-        return np.array(np.broadcast_to(given, (n_steps, n_words))), None
-
-    def _report(self, result: TextResult) -> None:
+    def _report(self, fitted: FittedText) -> None:
+        """Fitted attributes in the user's units."""
+        result = fitted.result
+        self._axis, self.timesteps_ = fitted.axis, fitted.axis.labels
+        self._fit, self.vocabulary_ = result.fit, fitted.words
+        self.base_background_, self.n_contexts_ = fitted.base, fitted.n_contexts
+        self.extrapolate_ = fitted.extrapolate
         self.coef_path_ = result.fit.coef_path()
         self.background_ = result.fit.background()
         self.inclusion_probability_ = result.fit.inclusion()
@@ -317,56 +246,18 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         if silent.size:
             names = self._effect_names()
             shown = ", ".join(repr(names[i]) for i in silent[:N_NAMED])
-            warnings.warn(
+            warn(
                 f"{silent.size} effects ({shown}{', ...' if silent.size > N_NAMED else ''}) do not "
                 "vary among documents that share a background and cannot be told from it; their "
                 "coefficients are zero. With background='all' they can say how steps differ.",
                 DataWarning,
-                stacklevel=5,
             )
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"stopped after {self.n_iter_} passes ({self.stop_reason_}) before tol="
                 f"{self.tol:g} was reached; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
-
-    # ----------------------------------------------------------- extrapolation
-
-    def _choose_extrapolation(
-        self, contexts: Contexts, engine: WordEngine | None, file: Checkpoint | None
-    ) -> None:
-        choice: str = self.extrapolate
-        if choice == "validate":
-            choice = self._validated(contexts, engine, file)
-        if choice == "auto":
-            choice = "forecast" if self._fit.posterior_known else "hold"
-        self.extrapolate_ = choice
-
-    def _validated(
-        self, contexts: Contexts, engine: WordEngine | None, file: Checkpoint | None
-    ) -> str:
-        """Hold or forecast, by the likelihood one step ahead on the last training steps."""
-        seen = np.unique(contexts.codes)
-        gains = 0.0
-        for step in seen[2:][-N_VALIDATION_STEPS:]:
-            past = contexts.of_steps(np.arange(seen[-1] + 1) < step)
-            now = contexts.of_steps(np.arange(seen[-1] + 1) == step)
-            model = clone(self).set_params(extrapolate="hold", verbose=False)
-            model.vocabulary_ = self.vocabulary_
-            n_past = int(past.codes.max()) + 1
-            if not isinstance(self.background, str) and np.ndim(self.background) > 1:
-                model.set_params(background=np.asarray(self.background)[:n_past])
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DataWarning)
-                axis = TimeAxis("integer", 0, n_past, 1)
-                model._fit_contexts(past, axis, engine, file)  # noqa: SLF001
-            for choice, sign in (("forecast", 1.0), ("hold", -1.0)):
-                model.extrapolate_ = choice
-                found = model._log_likelihood(now.counts, now.effects, now.codes)  # noqa: SLF001
-                gains += sign * float(found.sum())
-        return "auto" if seen.size < 3 else "forecast" if gains > 0 else "hold"  # noqa: PLR2004
 
     # -------------------------------------------------------------- prediction
 
@@ -432,9 +323,3 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
-
-
-def _progress_line(iteration: int, objective: float, n_alive: int) -> None:
-    """One rewritten line on stderr."""
-    sys.stderr.write(f"\rdriftglm: pass {iteration}, objective {objective:.8g}, {n_alive} kept ")
-    sys.stderr.flush()

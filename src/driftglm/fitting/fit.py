@@ -95,7 +95,6 @@ def fit_more(skin: Any, X: Any, given: Given, plan: Plan, before: Fitted) -> Fit
         classes=before.classes,
     )
     check_later(before, later)
-    later.check()
     rows = before.rows.extended(X, later)
     axis = dataclasses.replace(before.axis, n_timesteps=rows.n_timesteps)
     # A mode is searched anew: zero paths could not come back otherwise.

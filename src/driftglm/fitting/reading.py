@@ -108,11 +108,6 @@ class Vectors:
         """Rows that carry weight."""
         return self.weights > 0
 
-    def check(self) -> None:
-        """Raise a DataError if the family cannot have such a target; classes were found in it."""
-        if self.classes is None:
-            self.family.check_target(self.y)
-
     def take(self, keep: BoolArray) -> Vectors:
         """Some of the rows, on the same axis."""
         found = {name: getattr(self, name)[keep] for name in ("y", "codes", "weights", "exposure")}
@@ -140,6 +135,7 @@ def read_vectors(
     family = _settled(reading, classes)
     if classes is None:
         check_numbers(y)
+        family.check_target(y)
     target = y.astype(np.float64) if classes is None else codes_of_y
     if given.exposure is not None and not family.takes_exposure:
         raise DataError(f"family {family.name!r} takes no exposure; leave it out.")

@@ -259,7 +259,6 @@ def rows_in_memory(X: Any, vectors: Vectors, reading: Reading, names: Any) -> Ro
     check_columns(X, names, intercept=reading.intercept, threads=reading.threads)
     kept = vectors.kept
     used = vectors.take(kept)
-    vectors.check()
     return Rows(
         X=X if kept.all() else X[np.flatnonzero(kept)],
         y=used.y,

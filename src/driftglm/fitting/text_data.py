@@ -139,6 +139,15 @@ class Contexts:
         """(T, V) log of smoothed word shares."""
         return log_background(self.counts, self.codes, n_timesteps, kind, smoothing)
 
+    @property
+    def remote(self) -> Sequence[Any]:
+        """Counts by bundle of words where workers have them; none here."""
+        return ()
+
+    def before(self, step: int) -> Contexts:
+        """A source of the contexts before a step."""
+        return self.of_steps(np.arange(int(self.codes.max(initial=0)) + 1) < step)
+
     def of_steps(self, keep: BoolArray) -> Contexts:
         """The contexts of some steps; steps keep their numbers."""
         kept = np.flatnonzero(keep[self.codes])
@@ -261,4 +270,5 @@ def effect_units(contexts: Contexts) -> FloatArray:
 def text_problem(contexts: Contexts, background: FloatArray, design: ColumnDesign) -> TextProblem:
     """What the solvers take."""
     by_word = contexts.by_word()
-    return TextProblem(design, by_word, np.ascontiguousarray(background.T), contexts.totals)
+    base = np.ascontiguousarray(background.T)
+    return TextProblem(design, by_word, base, contexts.totals, contexts.remote)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from driftglm._typing import FloatArray, IntArray
 from driftglm.distributed.client import Future, client_for, engine_errors
 from driftglm.distributed.text import TextEngine
-from driftglm.distributed.text_counts import Block, RemoteCounts, step_sums
+from driftglm.distributed.text_counts import Block, RemoteCounts, first_contexts, step_sums
 from driftglm.exceptions import DataError
 from driftglm.fitting.text_data import (
     Background,
@@ -115,7 +115,6 @@ def add_up(counts: Any, effects: Any, codes: IntArray) -> Contexts:
     tokens = counts.totals
     chosen, member = find_contexts(effects, codes, tokens > 0)
     found = counts.by_context(member, chosen.size)
-    counts.engine.counts = found
     totals = np.zeros(chosen.size)
     np.add.at(totals, member[member >= 0], tokens[member >= 0])
     return RemoteContexts(
@@ -135,6 +134,23 @@ class RemoteContexts(Contexts):
     def totals(self) -> FloatArray:
         """Tokens of every context."""
         return self.tokens
+
+    @property
+    def remote(self) -> Sequence[Any]:
+        """Counts by bundle of words."""
+        return self.words
+
+    def before(self, step: int) -> RemoteContexts:
+        """A source of the contexts before a step, cut on the workers."""
+        count = int((self.codes < step).sum())  # contexts are sorted by step
+        return replace(
+            self,
+            effects=self.effects[:count],
+            codes=self.codes[:count],
+            member=np.empty(0, int),
+            words=first_contexts(self.engine, self.words, count),
+            tokens=self.tokens[:count],
+        )
 
     def by_word(self) -> WordCounts:
         """None are here."""

@@ -38,9 +38,9 @@ class TextSettings:
 
     prior: Prior
     by_effect: bool
-    center: Background | None
     max_iter: int
     tol: float
+    center: Background | None = None
     n_jobs: int | None = None
     strength: float = 0.0
     flat: float = 0.0

@@ -172,7 +172,6 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
     reading, blocks = opened.reading, opened.blocks
     always_in = reading.mask("always_in", blocks.n_columns, None)
     used = opened.vectors.take(opened.kept)
-    opened.vectors.check()
     n_steps = used.axis.n_timesteps if opened.whole else int(used.codes.max()) + 1
     engine, wanted, chosen = _engine(opened, always_in)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,12 +51,15 @@ class TextProblem:
         (V, T) log rates of the words without any effect.
     totals
         (n_contexts,) tokens of every context, all positive.
+    remote
+        Counts by bundle of words where workers have them; `counts` are empty then.
     """
 
     design: ColumnDesign
     counts: WordCounts
     background: FloatArray
     totals: FloatArray
+    remote: Sequence[Any] = ()
 
     @property
     def n_words(self) -> int:

@@ -1,0 +1,204 @@
+"""Documents become a fitted text model: the way of a text fit, from counts to its report."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from driftglm._typing import FloatArray
+from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
+from driftglm.exceptions import DataError, DataWarning
+from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
+from driftglm.fitting.extrapolation import LEAST_STEPS, Extrapolation
+from driftglm.fitting.runs import progress_line
+from driftglm.fitting.text_data import Background, Contexts, column_names
+from driftglm.fitting.text_remote import add_up, check_counts, gathered, locate, word_engine
+from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
+from driftglm.fitting.worker_rows import Workers
+from driftglm.solvers.coupling import Alone
+from driftglm.solvers.text_engine import WordEngine
+
+N_VALIDATION_STEPS = 2
+
+
+@dataclass(frozen=True)
+class TextPlan:
+    """What a text model's parameters ask for.
+
+    Parameters
+    ----------
+    background, smoothing, center
+        As the estimator has them.
+    settings
+        How contexts are fitted; about which mean effects are taken, and by whom words are visited,
+        is settled with the contexts.
+    extrapolate
+        How steps after the last are predicted: as named, by "validate", or "auto".
+    vocabulary
+        Names of the words, if given.
+    owner, params
+        The estimator and its parameters, for the fingerprint of a checkpoint.
+    """
+
+    background: Any
+    smoothing: float
+    center: bool
+    settings: TextSettings
+    extrapolate: str
+    vocabulary: Any
+    freq: Freq
+    verbose: bool
+    owner: str
+    params: dict[str, Any]
+
+    def base(self, contexts: Contexts, n_steps: int) -> tuple[FloatArray, Background | None]:
+        """Background (T, V), and about which mean effects are taken."""
+        n_words = contexts.n_words
+        if isinstance(self.background, str):
+            kind: Background = "all" if self.background == "all" else "step"
+            base = contexts.log_background(n_steps, kind, float(self.smoothing))
+            return base, kind if self.center else None
+        given = np.asarray(self.background, dtype=np.float64)
+        if given.shape not in {(n_words,), (n_steps, n_words)} or not np.isfinite(given).all():
+            raise DataError(
+                f"background has shape {given.shape}; pass finite log rates of shape ({n_words},) "
+                f"or ({n_steps}, {n_words}), or 'step' or 'all'."
+            )
+        return np.array(np.broadcast_to(given, (n_steps, n_words))), None
+
+    def of_first(self, n_steps: int) -> TextPlan:
+        """The same for the first steps alone."""
+        given = self.background
+        if isinstance(given, str) or np.ndim(given) == 1:
+            return self
+        return replace(self, background=np.asarray(given)[:n_steps])
+
+
+@dataclass(frozen=True)
+class FittedText:
+    """What an estimator keeps of a text fit.
+
+    Parameters
+    ----------
+    result
+        The fit, and how its solver ended.
+    axis, words
+        The steps, and the names of the words.
+    base
+        (T, V) background before it is corrected for its own path and the effects' means.
+    n_contexts
+        How many contexts there were.
+    extrapolate
+        "forecast" or "hold".
+    """
+
+    result: TextResult
+    axis: TimeAxis
+    words: np.ndarray
+    base: FloatArray
+    n_contexts: int
+    extrapolate: Extrapolation
+
+
+def fit_documents(
+    skin: Any, counts: Any, effects: Any, time: Any, plan: TextPlan, workers: Workers
+) -> FittedText:
+    """Read, check and fit what a user gave to `skin`, an estimator."""
+    advice = resuming_advice(workers.checkpoint)
+    with word_engine(counts, workers.n_workers, advice, verbose=plan.verbose) as engine:
+        counts = locate(counts, engine, plan.extrapolate)
+        words = _words(plan.vocabulary, counts)
+        table = check_counts(counts, words)
+        rows = validate_data(skin, gathered(effects), accept_sparse="csr", dtype=np.float64)
+        if rows.shape[0] != table.shape[0]:
+            raise DataError(
+                f"effects has {rows.shape[0]} rows but counts has {table.shape[0]} documents; "
+                "pass one row per document."
+            )
+        axis, codes = fit_axis(gathered(time), table.shape[0], plan.freq)
+        contexts = add_up(table, rows, codes)
+        if not contexts.codes.size:
+            raise DataError("no document has a token; at least one count must be positive.")
+        file: Checkpoint | None = None
+        if workers.checkpoint is not None:
+            file = Checkpoint.at(workers.checkpoint, _fingerprint(contexts, axis, plan))
+        result, base = fit_contexts(contexts, axis.n_timesteps, plan, engine, file)
+        choice = plan.extrapolate
+        if choice == "validate":
+            choice = _validated(contexts, plan, engine, file) or "auto"
+    if file is not None:
+        file.remove()
+    if choice == "auto":
+        choice = "forecast" if result.fit.posterior_known else "hold"
+    settled = cast("Extrapolation", choice)
+    return FittedText(result, axis, words, base, int(contexts.codes.size), settled)
+
+
+def fit_contexts(
+    contexts: Contexts,
+    n_steps: int,
+    plan: TextPlan,
+    engine: WordEngine | None = None,
+    file: Checkpoint | None = None,
+) -> tuple[TextResult, FloatArray]:
+    """Fit contexts, wherever their counts are; also the background they were fitted with."""
+    base, center = plan.base(contexts, n_steps)
+    result = solve_text(
+        contexts,
+        base,
+        replace(plan.settings, center=center, engine=engine),
+        progress=progress_line if plan.verbose else None,
+        journal=None if file is None else file.next_stage(Alone()),
+    )
+    if plan.verbose:
+        sys.stderr.write("\n")
+    return result, base
+
+
+def _validated(
+    contexts: Contexts, plan: TextPlan, engine: WordEngine | None, file: Checkpoint | None
+) -> Literal["forecast", "hold"] | None:
+    """Hold or forecast, by the likelihood one step ahead on the last training steps.
+
+    None: there are too few steps to hold one out.
+    """
+    seen = np.unique(contexts.codes)
+    gain = 0.0
+    for step in seen[2:][-N_VALIDATION_STEPS:]:
+        past = contexts.before(int(step))
+        now = contexts.of_steps(np.arange(seen[-1] + 1) == step)
+        n_past = int(past.codes.max()) + 1
+        quiet = replace(plan.of_first(n_past), verbose=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            fit = fit_contexts(past, n_past, quiet, engine, file)[0].fit
+        for forecast, sign in ((True, 1.0), (False, -1.0)):
+            ahead = fit.step(int(step), forecast=forecast)
+            gain += sign * float(ahead.log_likelihoods(now.counts, now.effects).sum())
+    if seen.size < LEAST_STEPS:
+        return None
+    return "forecast" if gain > 0 else "hold"
+
+
+def _fingerprint(contexts: Contexts, axis: TimeAxis, plan: TextPlan) -> Fingerprint:
+    """What a checkpoint is good for: this model, these parameters and documents."""
+    facts = {"n_contexts": contexts.codes.size, "n_words": contexts.n_words}
+    base, _ = plan.base(contexts, axis.n_timesteps)
+    by_step = np.bincount(contexts.codes, contexts.totals, axis.n_timesteps)
+    weighed = np.asarray(contexts.effects.T @ contexts.totals).ravel()
+    sums = [by_step, weighed, base.sum(axis=0)]
+    return Fingerprint.of(plan.owner, plan.params, facts, sums)
+
+
+def _words(vocabulary: Any, counts: Any) -> np.ndarray:
+    given = vocabulary if vocabulary is not None else column_names(counts)
+    n_words = int(np.shape(counts)[1]) if given is None and np.ndim(counts) != 1 else 0
+    words = [f"w{j}" for j in range(n_words)] if given is None else [str(word) for word in given]
+    if len(set(words)) < len(words):
+        raise DataError("vocabulary names a word twice; words must differ.")
+    return np.asarray(words, dtype=object)
