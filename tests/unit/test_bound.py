@@ -439,3 +439,56 @@ def test_a_warm_start_keeps_a_given_noise(rng):
     start = bound.start_posterior()
     warm = bound.warm_posterior(start.beta, np.full_like(start.noise, 5.0))
     assert_array_equal(warm.noise, 0.3)
+
+
+# -------------------------------------------------------------------------- kinds of features
+
+
+def test_groups_are_kinds_times_static(rng):
+    data = make_data(rng)
+    n = data.static.size
+    kinds = np.arange(n) % 3
+    bound = dataclasses.replace(make_bound(data), kinds=kinds)
+    pairs = {(int(k), bool(s)) for k, s in zip(kinds, data.static, strict=True)}
+    assert bound.n_groups == len(pairs)
+    for group in range(bound.n_groups):
+        members = bound.groups == group
+        assert members.any()
+        assert len(set(kinds[members])) == 1
+        assert (data.static[members] == bound.group_static[group]).all()
+    state = bound.start_posterior()
+    moving = ~state.components.is_static
+    assert np.isneginf(state.log_pi[bound.group_static][:, moving]).all()
+    assert_allclose(np.exp(state.log_pi).sum(axis=1), 1.0, rtol=1e-12)
+    result = CAVISolver().solve(bound, state, max_iter=30, tol=1e-6)
+    assert (np.diff(result.history) >= -1e-9 * np.abs(result.history).max()).all()
+    assert result.state.log_pi.shape[0] == bound.n_groups
+
+
+def test_many_rare_columns_of_one_kind_do_not_widen_the_grid_of_another(rng):
+    """The typical column of every kind has size one, whatever the other kinds look like."""
+    data = make_data(rng)
+    n_rows, n_features = data.X.shape
+    rare = (rng.random((n_rows, 40)) < 2.0 / n_rows).astype(float)
+    rare[0], rare[1] = 1.0, 0.0  # none of them is constant
+    wide = dataclasses.replace(
+        data,
+        X=np.hstack([data.X, rare]),
+        static=np.concatenate([data.static, np.zeros(40, bool)]),
+    )
+    kinds = np.repeat([0, 1], [n_features, 40])
+    alone, together = make_bound(data), make_bound(wide)
+    apart = dataclasses.replace(make_bound(wide), kinds=kinds)
+    # In the units of the fit the ordinary columns are what they are without the rare ones ...
+    assert_allclose(apart.unit[:n_features], alone.unit, rtol=1e-12)
+    mean_square = apart.squares.sum(axis=1) / apart.unit**2 / apart.n_rows
+    for kind in (0, 1):
+        assert_allclose(np.median(mean_square[kinds == kind]), 1.0, rtol=1e-12)
+    # ... and as one kind they would have been allowed far larger coefficients.
+    assert (together.unit[:n_features] < 0.5 * alone.unit).all()
+    grid = apart.components()
+    assert_allclose(grid.static + grid.dynamic, sum_of(alone.components()), rtol=1e-12)
+
+
+def sum_of(components):
+    return components.static + components.dynamic

@@ -11,7 +11,7 @@ from driftglm.families import Gaussian
 from driftglm.objective import Levels, Noise, Objective
 from driftglm.priors import Exact, Fixed, Variational
 from driftglm.solvers import BlockSolver, LBFGSSolver, StopReason
-from driftglm.solvers.block import visiting_order
+from driftglm.solvers.rowstate import visiting_order
 
 T = 5
 SOLVERS = pytest.mark.parametrize("solver", [BlockSolver(), LBFGSSolver()], ids=["block", "lbfgs"])

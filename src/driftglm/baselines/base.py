@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import BoolArray, FloatArray
+from driftglm._warnings import warn
 from driftglm.baselines.family_loss import TEXT, BaselineFamily, FamilyLoss, has_classes
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
@@ -218,11 +218,10 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         self.intercept_: Any = np.asarray([linear.intercept]) if classes else linear.intercept
 
     def _warn_unconverged(self) -> None:
-        warnings.warn(
+        warn(
             f"{type(self).__name__} stopped before its tolerance {self.tol:g} was reached; "
             "raise max_iter or tol, scale the columns (standardize=True), or raise strength.",
             ConvergenceWarning,
-            stacklevel=6,
         )
 
     # -------------------------------------------------------------- prediction

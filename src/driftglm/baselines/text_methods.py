@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import FloatArray
+from driftglm._warnings import warn
 from driftglm.baselines.text import Documents, TextKind, TextPenalty, next_log_likelihood
 from driftglm.baselines.tuning import choose, warn_at_edge
 from driftglm.data.timesteps import fit_axis
@@ -73,12 +73,11 @@ class TextMethods:
         self.converged_ = result.run.converged
         self.objective_history_, self.n_iter_ = result.run.history, result.run.n_iter
         if not self.converged_:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} passes "
                 f"({result.run.reason.value}) before its tolerance {self.tol:g} was reached; raise "
                 "max_iter, tol or strength.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _penalty(self) -> TextPenalty:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from driftglm._warnings import warn
 from driftglm.exceptions import DataError, DataWarning
 
 N_BEHIND = 3
@@ -86,9 +86,8 @@ def _at_edge(errors: list[float], at: int, *, ended: bool) -> bool:
 def warn_at_edge(name: str, params: dict[str, Any]) -> None:
     """Say that the grid was too narrow."""
     chosen = ", ".join(f"{key}={value:.4g}" for key, value in params.items())
-    warnings.warn(
+    warn(
         f"{name} chose {chosen}, an end of its default grid, where the error still falls; "
         "the data may hardly need a penalty, or nothing but one. Pass values of your own.",
         DataWarning,
-        stacklevel=4,
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
+from driftglm._warnings import warn
 from driftglm.exceptions import DataError, DataWarning
 
 
@@ -87,7 +87,7 @@ class Provenance:
         message = f"{self.what} differs from what is known of it: {failed}."
         if strict:
             raise DataError(f"{message} Pass strict=False to use it all the same.")
-        warnings.warn(message, DataWarning, stacklevel=3)
+        warn(message, DataWarning)
 
     def __str__(self) -> str:
         lines = [f"{self.what}: {self.rows_read:,} rows read, {self.rows:,} kept"]

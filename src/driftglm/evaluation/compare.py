@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import _num_samples
 
 from driftglm._typing import FloatArray
+from driftglm._warnings import warn
 from driftglm.data.timesteps import fit_axis
 from driftglm.distributed.client import find_client
 from driftglm.evaluation.cache import Cache
@@ -206,11 +206,10 @@ class Contest:
         if self._in_chains(name):
             facts, _ = next(pieces)
             if facts["at_edge"]:
-                warnings.warn(
+                warn(
                     f"model {name!r} chose {facts['params']} on step {fold.step}, an end of its "
                     "default grid, where the error still falls. Pass a grid of your own.",
                     DataWarning,
-                    stacklevel=6,
                 )
             return dict(facts["params"])
         errors = [

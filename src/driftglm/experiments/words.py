@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from driftglm._typing import IntArray
+from driftglm._warnings import warn
 from driftglm.datasets import TextCorpus
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.experiments.progress import counted
@@ -186,11 +186,10 @@ def _ranked_words(
             "smaller ranks."
         )
     if len(overall) < last:
-        warnings.warn(
+        warn(
             f"the documents hold {len(overall)} distinct words: ranks {first} to {len(overall)} "
             f"are used, not to {last}.",
             DataWarning,
-            stacklevel=3,
         )
     return sorted(needed), overall
 

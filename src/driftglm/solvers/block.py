@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design import Design
 from driftglm.objective import Objective, State
 from driftglm.priors import Penalty
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
@@ -120,22 +119,13 @@ class _Pass(RowWork):
         return bool(values[1] - values[0] >= promise)
 
 
-def visiting_order(design: Design, score: FloatArray, squares: FloatArray) -> IntArray:
-    """Features by falling correlation with what the levels leave unexplained."""
-    total = squares.sum(axis=1)
-    pull = np.abs(design.gradient(score).sum(axis=1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.where(total > 0, pull / np.sqrt(total), -1.0)
-    return np.argsort(-correlation, kind="stable").astype(np.int64)
-
-
 def search_start(work: _Pass) -> None:
     """Move the state to a start for the ascent and find the order to visit features in."""
     objective, state = work.problem, work.state
     null = _Pass(objective, objective.start())
     null.set_levels()
     null.survey()
-    work.order = visiting_order(objective.design, null.score, null.squares)
+    work.order = null.visiting_order()
     if not objective.family.quadratic and not state.level_mean.any():
         for name in ("level_mean", "level_variance", "level_law", "level_divergence"):
             setattr(state, name, getattr(null.state, name).copy())

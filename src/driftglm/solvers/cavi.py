@@ -35,7 +35,6 @@ from driftglm.priors.weights import (
 )
 from driftglm.solvers.background import update_background
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
-from driftglm.solvers.block import visiting_order
 from driftglm.solvers.coupling import Alone, Coupling
 from driftglm.solvers.damping import damp_inplace
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
@@ -444,7 +443,7 @@ def _order(work: _Work) -> IntArray:
     if bound.family.quadratic:
         null = bound.start()
         average_levels(bound, null, work.score, work.curvature)
-    return visiting_order(bound.design, work.score, work.squares)
+    return work.visiting_order()
 
 
 def _learn_weights(works: list[_Work]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design import Visit
+from driftglm.design import Design, Visit
 from driftglm.objective import Problem, State
 from driftglm.solvers.journal import Snapshot
 from driftglm.solvers.levels import update_levels
@@ -20,6 +20,15 @@ ROUNDING = 1e-11
 """A value that falls by less than this times its size has not fallen."""
 NEAR = 1e-3
 """Levels pulled by less than this need no further step of their own."""
+
+
+def visiting_order(design: Design, score: FloatArray, squares: FloatArray) -> IntArray:
+    """Features by falling correlation with the score; `squares` (n_features, T) are theirs."""
+    total = squares.sum(axis=1)
+    pull = np.abs(design.gradient(score).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.where(total > 0, pull / np.sqrt(total), -1.0)
+    return np.argsort(-correlation, kind="stable").astype(np.int64)
 
 
 @dataclass
@@ -137,6 +146,12 @@ class RowWork:
         self.begin(self._every)
         if self.problem.design.weighs_visits and not self._quadratic:
             self._weigh(self._every)
+
+    def visiting_order(self) -> IntArray:
+        """Features by falling correlation with what is not explained yet; `survey` comes first."""
+        precision = self.problem.precision(self.state)
+        score = self.problem.by_row(precision) * self.score
+        return visiting_order(self.problem.design, score, precision * self.squares)
 
     def update_levels(self) -> float:
         """Levels given the rest; returns the largest scaled gradient met."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
@@ -16,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
+from driftglm._warnings import warn
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.files import Storable
 from driftglm.text.rows import SparseRows
@@ -181,11 +181,10 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
                 "smaller first, and see that token_pattern finds the words."
             )
         if n_words < last:
-            warnings.warn(
+            warn(
                 f"{found}: ranks {self.first} to {n_words} are kept, not to last={last}. Pass "
                 "last=None to keep all words from first on.",
                 DataWarning,
-                stacklevel=3,
             )
         ranked = sorted(self.word_counts_.items(), key=lambda item: (-item[1], item[0]))
         kept = islice(ranked, self.first - 1, last)
