@@ -61,12 +61,12 @@ max_iter, tol, verbose, random_state, n_jobs
     >>> import numpy as np
     >>> from driftglm import DriftGLM
     >>> rng = np.random.default_rng(0)
-    >>> year = np.repeat(np.arange(2001, 2007), 80)
-    >>> X = rng.normal(size=(480, 5))
+    >>> year = np.repeat(np.arange(2001, 2007), 200)
+    >>> X = rng.normal(size=(1200, 5))
     >>> y = rng.poisson(np.exp(1 + (year - 2003.5) / 5 * X[:, 0]))
     >>> model = DriftGLM(family="poisson").fit(X, y, time=year)
-    >>> (model.inclusion_probability_ > 0.5).nonzero()[0].tolist()
-    [0]
+    >>> model.coef_path_[:, 0].round(1).tolist()
+    [-0.5, -0.3, -0.1, 0.0, 0.2, 0.5]
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
