@@ -1,5 +1,6 @@
 """docs/architecture.md says what pyproject.toml enforces and what is on the disk."""
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -41,3 +42,28 @@ def test_every_name_in_code_font_is_defined():
     for dotted in re.findall(r"`([A-Za-z_]+(?:\.(?!toml)[a-zA-Z_]+)?)`", PAGE):
         for name in dotted.split("."):
             assert re.search(rf"\b{name}\b", code), dotted
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (ROOT / "docs").glob("*.md")))
+def test_every_dotted_name_of_a_guide_leads_somewhere(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for dotted in sorted(set(re.findall(r"`(driftglm(?:\.\w+)+)`", text))):
+        assert _found(dotted.split(".")), dotted
+
+
+def _found(names):
+    """Whether a dotted name is a module, or an attribute of one."""
+    for cut in range(len(names), 0, -1):
+        try:
+            place = importlib.import_module(".".join(names[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for name in names[cut:]:
+            # Fields of a dataclass are annotations of its class.
+            if name in getattr(place, "__annotations__", {}):
+                return True
+            if not hasattr(place, name):
+                return False
+            place = getattr(place, name)
+        return True
+    return False
