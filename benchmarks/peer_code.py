@@ -8,6 +8,8 @@ from driftglm.evaluation.fingerprint import digest, library_fingerprint
 
 @cache
 def code_digest():
-    """Hash of the library, adapters included, of what it builds on, and of these benchmarks."""
-    files = sorted(Path(__file__).parent.glob("peer*.py"))
-    return digest(library_fingerprint(), {path.name: path.read_text() for path in files})
+    """Hash of the library, of what it builds on, and of these benchmarks, adapters included."""
+    folder = Path(__file__).parent
+    files = sorted([*folder.glob("peer*.py"), *folder.glob("peer_fits/*.py")])
+    texts = {str(path.relative_to(folder)): path.read_text() for path in files}
+    return digest(library_fingerprint(), texts)

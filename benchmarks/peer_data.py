@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
+from peer_fits import PeerData
 from real_sets import SETS, load_set
 from worlds import paper_scale, reference_worlds, word_panel
 
 from driftglm.evaluation.contestants import split_pipeline
-from driftglm.peers import PeerData
 from driftglm.simulate import simulate_panel
 
 WORLDS = ("const", "rw", "mixed", "switch")

@@ -3,9 +3,9 @@
 import matplotlib as mpl
 import numpy as np
 import peer_data
+from peer_fits import LOSSES
+from peer_fits.tables import OURS, markdown, verdict
 
-from driftglm.peers import LOSSES
-from driftglm.peers.tables import OURS, markdown, verdict
 from driftglm.plots.style import GREY, LIGHT, PAGE, SMALL, TEXT, line_style, new_figure, tidy
 
 MOST = 1.5

@@ -11,12 +11,12 @@ import numpy as np
 import peer_data
 from learned_scale import timed
 from peer_code import code_digest
+from peer_fits.tables import OURS
 from peer_text import lbfgs_text
 
 from driftglm import DriftRegressor, DriftTextModel
 from driftglm.evaluation.fingerprint import digest
 from driftglm.exceptions import DataWarning
-from driftglm.peers.tables import OURS
 from driftglm.solvers import cavi
 
 BYTES = 24

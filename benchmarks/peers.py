@@ -27,13 +27,13 @@ from pathlib import Path
 
 import peer_data
 from peer_code import code_digest
+from peer_fits import Result, chosen, run_peers
+from peer_fits.process import ABSENT, CUT, FAILED, ONE_THREAD
+from peer_fits.registry import versions
 from peer_page import draw, page
 from peer_yardsticks import yardsticks
 
 from driftglm.evaluation.fingerprint import data_digest, digest
-from driftglm.peers import Result, chosen, run_peers
-from driftglm.peers.process import ABSENT, CUT, FAILED, ONE_THREAD
-from driftglm.peers.registry import versions
 
 MUST = (
     "driftglm learned",

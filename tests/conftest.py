@@ -1,5 +1,7 @@
 """Settings shared by all tests."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -8,6 +10,10 @@ from hypothesis import settings
 # since a test that fails one run in ten is worse than none.
 settings.register_profile("driftglm", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("driftglm")
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+# A source archive has no benchmarks.
+collect_ignore_glob = [] if BENCHMARKS.exists() else ["unit/test_peers*", "unit/test_benchmarks*"]
 
 
 @pytest.fixture

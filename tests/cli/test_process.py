@@ -23,7 +23,6 @@ PAGES = [
     ("compare",),
     ("report",),
     ("shard",),
-    ("bench",),
     ("text",),
     ("text", "fit"),
     ("text", "top-words"),

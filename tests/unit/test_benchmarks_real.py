@@ -1,7 +1,6 @@
 """The benchmark on real data: its tables say what was measured, and it goes on where it was."""
 
 import importlib
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,14 +10,10 @@ from driftglm import DriftRegressor
 from driftglm.evaluation import RollingOrigin
 from driftglm.simulate import simulate_panel
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
-pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="benchmarks are not here")
-
 
 @pytest.fixture
-def benchmark_module(monkeypatch):
+def benchmark_module():
     pytest.importorskip("matplotlib")
-    monkeypatch.syspath_prepend(BENCHMARKS)
     return importlib.import_module
 
 

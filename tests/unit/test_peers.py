@@ -1,27 +1,25 @@
 """Peers side by side: adapters solve what they say, and one that fails stops nobody else."""
 
-import importlib
 import importlib.util
+import os
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from peer_fits import PEERS, NotApplicableError, PeerData, chosen
+from peer_fits.data import Linear, mean_loss, time_expanded
+from peer_fits.process import tiny
+from peer_fits.registry import why_not
+from peer_fits.tuning import RATIOS, Solution, settled
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor
 
 from driftglm.exceptions import DataError
 from driftglm.families import Poisson
-from driftglm.peers import PEERS, NotApplicableError, PeerData, chosen
-from driftglm.peers.data import Linear, mean_loss, time_expanded
-from driftglm.peers.process import tiny
-from driftglm.peers.registry import why_not
-from driftglm.peers.tuning import RATIOS, Solution, settled
 from driftglm.simulate import simulate_panel
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 N_FEATURES, N_STEPS = 6, 4
 
 
@@ -317,10 +315,11 @@ def test_settings_count_what_the_adapters_try():
     assert "4 strengths x 2 correlations" in PEERS["glum ridge-ts"].settings
     assert PEERS["sklearn ridge-one"].settings == "10 strengths"
     assert "10 strengths" in PEERS["skglm lasso"].settings
-    code = "import sys, driftglm.peers; print([m for m in sys.argv[1:] if m in sys.modules])"
+    code = "import sys, peer_fits; print([m for m in sys.argv[1:] if m in sys.modules])"
     packages = {peer.module for peer in PEERS.values()} - {"driftglm"}
     words = [sys.executable, "-c", code, *packages]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)  # noqa: S603
+    env = dict(os.environ) | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"  # to know the settings, no peer is imported
 
 

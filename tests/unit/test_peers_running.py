@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from peer_fits import PEERS, Peer, PeerData, run_peers, tables
+from peer_fits.process import ONE_THREAD, Result
 
-from driftglm.peers import PEERS, Peer, PeerData, run_peers, tables
-from driftglm.peers.process import ONE_THREAD, Result
 from driftglm.simulate import simulate_panel
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -31,8 +31,8 @@ def data_of(panel):
 
 ODD = '''
 import os, time
-from driftglm.peers import NotApplicableError
-from driftglm.peers.data import Linear
+from peer_fits import NotApplicableError
+from peer_fits.data import Linear
 import numpy as np
 
 class Odd:
@@ -188,11 +188,8 @@ def test_verdict_names_losses():
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
+def benchmark():
     pytest.importorskip("matplotlib")
-    if not BENCHMARKS.exists():
-        pytest.skip("benchmarks are not here")
-    monkeypatch.syspath_prepend(BENCHMARKS)
     return importlib.import_module
 
 

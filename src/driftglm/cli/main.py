@@ -154,7 +154,7 @@ def options(
 
 
 # Name of a command, and of a module in this package whose `command` or `app` it is.
-COMMANDS = ("demo", "fit", "predict", "compare", "report", "shard", "bench")
+COMMANDS = ("demo", "fit", "predict", "compare", "report", "shard")
 GROUPS = ("text", "reproduce")
 
 

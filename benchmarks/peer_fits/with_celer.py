@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import FloatArray
-from driftglm.peers.tuning import Design, Solution, Tuned, settled, start_at, warm_started
+from peer_fits.tuning import Design, Solution, Tuned, settled, start_at, warm_started
 
 LEVEL = 10.0
 """celer's logistic regression has no intercept: a column of tens is all but free of the penalty."""

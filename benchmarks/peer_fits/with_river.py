@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from driftglm.peers.data import SMALL, Linear, PeerData, mean_loss
+from peer_fits.data import SMALL, Linear, PeerData, mean_loss
 
 RATES = (0.1, 0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5)
 

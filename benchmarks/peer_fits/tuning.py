@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray
-from driftglm.peers.data import SMALL, Linear, PeerData, mean_loss, time_expanded
+from peer_fits.data import SMALL, Linear, PeerData, mean_loss, time_expanded
 
 N_STRENGTHS = 10
 RATIOS = np.geomspace(0.5, 1e-3, N_STRENGTHS)

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import FloatArray
-from driftglm.peers.data import Linear, NotApplicableError, PeerData
-from driftglm.peers.tuning import Design, Solution, Task, Tuned, warm_started
+from peer_fits.data import Linear, NotApplicableError, PeerData
+from peer_fits.tuning import Design, Solution, Task, Tuned, warm_started
 
 FAMILY = {"gaussian": "normal", "binomial": "binomial", "poisson": "poisson"}
 MOST_BYTES = 4e9

@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.peers.data import Linear, NotApplicableError, PeerData, mean_loss
+from peer_fits.data import Linear, NotApplicableError, PeerData, mean_loss
 
 DISCOUNTS = (0.5, 0.8, 0.9, 0.97, 1.0)
 """What a step leaves of the information before it; a row leaves its root."""

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import FloatArray
-from driftglm.peers.tuning import Design, Solution, Tuned, Which
+from peer_fits.tuning import Design, Solution, Tuned, Which
 
 
 class Path(Tuned):

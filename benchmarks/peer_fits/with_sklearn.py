@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.peers.data import SMALL, Linear, NotApplicableError, PeerData
-from driftglm.peers.tuning import Design, Solution, Tuned, Which, settled, start_at, warm_started
+from peer_fits.data import SMALL, Linear, NotApplicableError, PeerData
+from peer_fits.tuning import Design, Solution, Tuned, Which, settled, start_at, warm_started
 
 RIDGE = np.geomspace(1e5, 1e-1, 10)
 """Strengths of ridges, half of which times |coef|^2 is added to the sum of losses."""

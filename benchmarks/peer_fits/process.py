@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from driftglm.peers.data import NotApplicableError, PeerData
-from driftglm.peers.registry import Peer, why_not
 from driftglm.registry import restore, snapshot
+from peer_fits.data import NotApplicableError, PeerData
+from peer_fits.registry import Peer, why_not
 
 PATIENCE = 240.0
 """Seconds for imports, warm-up and preparation, none of which are counted."""
@@ -32,7 +32,7 @@ ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_
 """For every contestant: threads that wait for each other slow small matrices down many times.
 
 What the user has set is kept. driftglm's n_jobs and numba count cores, not these."""
-CHILD = "import sys; from driftglm.peers.process import main; main(sys.argv[1])"
+CHILD = "import sys; from peer_fits.process import main; main(sys.argv[1])"
 FINISHED, UNSETTLED, CUT = "finished", "not converged", "not finished"
 ABSENT, UNFIT, FAILED = "not installed", "not applicable", "failed"
 
@@ -130,7 +130,7 @@ def run_peer(
         (job / "job.json").write_text(json.dumps(told))
         path = os.pathsep.join(p for p in sys.path if p)
         with (job / "log").open("wb") as log:
-            process = subprocess.Popen(  # noqa: S603 (this package, in another process)
+            process = subprocess.Popen(  # noqa: S603 (this module, in another process)
                 [sys.executable, "-c", CHILD, str(job)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

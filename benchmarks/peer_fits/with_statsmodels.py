@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.peers.data import Linear, NotApplicableError, PeerData
-from driftglm.peers.tuning import settled
+from peer_fits.data import Linear, NotApplicableError, PeerData
+from peer_fits.tuning import settled
 
 MOST_FEATURES, MOST_ROWS = 60, 4000
 DIFFUSE = 1e4

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.peers.data import SMALL, TEXT, PeerData
-from driftglm.peers.tuning import settled
+from peer_fits.data import SMALL, TEXT, PeerData
+from peer_fits.tuning import settled
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Drift:
             model = driftglm.DriftGLM(family=data.family, always_in=always, **settings)
         with settled():  # its own attribute says whether it has converged
             model.fit(data.X, data.y, time=data.step)
-        kept = int((np.asarray(model.inclusion_probability_) > 0.5).sum())  # noqa: PLR2004
+        kept = int((np.asarray(model.inclusion_probability_) > 0.5).sum())
         return Fitted(model, kept, bool(model.converged_), f"{model.n_iter_} iterations")
 
 

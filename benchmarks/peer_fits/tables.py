@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from driftglm.evaluation.tables import best_shown
-from driftglm.peers.process import CUT, UNSETTLED, Result
+from peer_fits.process import CUT, UNSETTLED, Result
 
 OURS = "driftglm learned"
 HEADER = ("peer", "seconds", "test loss", "nonzeros", "memory, MB", "")

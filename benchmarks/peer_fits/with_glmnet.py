@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.peers.tuning import Design, Solution, Tuned
+from peer_fits.tuning import Design, Solution, Tuned
 
 
 class Path(Tuned):

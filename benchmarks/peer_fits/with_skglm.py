@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from driftglm._typing import FloatArray
-from driftglm.peers.tuning import Design, Solution, Tuned, start_at, warm_started
+from peer_fits.tuning import Design, Solution, Tuned, start_at, warm_started
 
 
 class Lasso(Tuned):

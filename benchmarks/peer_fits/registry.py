@@ -12,12 +12,12 @@ from typing import Any
 from driftglm.exceptions import DataError
 
 # The adapters import their packages when they are used, so that these are constants only.
-from driftglm.peers.tuning import N_STRENGTHS
-from driftglm.peers.with_glum import CORRELATIONS
-from driftglm.peers.with_glum import RIDGE as RIDGE_OVER_TIME
-from driftglm.peers.with_pydlm import DISCOUNTS
-from driftglm.peers.with_river import RATES
-from driftglm.peers.with_sklearn import RIDGE
+from peer_fits.tuning import N_STRENGTHS
+from peer_fits.with_glum import CORRELATIONS
+from peer_fits.with_glum import RIDGE as RIDGE_OVER_TIME
+from peer_fits.with_pydlm import DISCOUNTS
+from peer_fits.with_river import RATES
+from peer_fits.with_sklearn import RIDGE
 
 GLM = ("gaussian", "binomial", "poisson")
 TWO = ("gaussian", "binomial")
@@ -81,7 +81,7 @@ def _own(name: str, settings: str, **more: Any) -> Peer:
 
 
 def _sklearn(name: str, settings: str, **more: Any) -> Peer:
-    target = more.pop("target", "driftglm.peers.with_sklearn:Sklearn")
+    target = more.pop("target", "peer_fits.with_sklearn:Sklearn")
     return Peer(f"sklearn {name}", "scikit-learn", "sklearn", target, settings, **more)
 
 
@@ -93,17 +93,17 @@ GROUPS = "one group a feature on the time-expanded design, "
 ADELIE = "n_threads=1, its default"
 NEWEST = {"which": "newest step"}
 _ALL = (
-    _own("learned", "n_jobs=-1, else defaults", target="driftglm.peers.own:Drift", quick=True),
+    _own("learned", "n_jobs=-1, else defaults", target="peer_fits.own:Drift", quick=True),
     _own(
-        "exact", 'prior="exact", n_jobs=-1', target="driftglm.peers.own:Drift",
+        "exact", 'prior="exact", n_jobs=-1', target="peer_fits.own:Drift",
         options={"prior": "exact"},
     ),
     _own(
-        "ridge-all", "baseline on all steps, tuned", target="driftglm.peers.own:Baseline",
+        "ridge-all", "baseline on all steps, tuned", target="peer_fits.own:Baseline",
         options={"name": "RidgeAll"}, families=TEXT_ONLY,
     ),
     _own(
-        "lasso-all", "baseline on all steps, tuned", target="driftglm.peers.own:Baseline",
+        "lasso-all", "baseline on all steps, tuned", target="peer_fits.own:Baseline",
         options={"name": "LassoAll"}, families=TEXT_ONLY,
     ),
     _sklearn("lasso-all", TUNED, options={"share": 1.0}, families=TWO, quick=True),
@@ -116,58 +116,58 @@ _ALL = (
     ),
     _sklearn(
         "Lasso(.001)", "Lasso(alpha=.001, tol=1e-4, max_iter=1000), not tuned",
-        target="driftglm.peers.with_sklearn:FixedLasso", families=("gaussian",),
+        target="peer_fits.with_sklearn:FixedLasso", families=("gaussian",),
     ),
     _sklearn(
         "Lasso(.001) no intercept", "as before, fit_intercept=False",
-        target="driftglm.peers.with_sklearn:FixedLasso", options={"intercept": False},
+        target="peer_fits.with_sklearn:FixedLasso", options={"intercept": False},
         families=("gaussian",),
     ),
-    _skglm("lasso", TUNED, target="driftglm.peers.with_skglm:Lasso", quick=True),
+    _skglm("lasso", TUNED, target="peer_fits.with_skglm:Lasso", quick=True),
     _skglm(
-        "group lasso", GROUPS + TUNED, target="driftglm.peers.with_skglm:GroupLasso",
+        "group lasso", GROUPS + TUNED, target="peer_fits.with_skglm:GroupLasso",
         families=("gaussian",),
     ),
     Peer(
-        "celer lasso", "celer", "celer", "driftglm.peers.with_celer:Lasso", TUNED, TWO, quick=True,
+        "celer lasso", "celer", "celer", "peer_fits.with_celer:Lasso", TUNED, TWO, quick=True,
     ),
     Peer(
-        "celer group lasso", "celer", "celer", "driftglm.peers.with_celer:GroupLasso",
+        "celer group lasso", "celer", "celer", "peer_fits.with_celer:GroupLasso",
         GROUPS + TUNED, ("gaussian",),
     ),
     Peer(
-        "adelie lasso", "adelie", "adelie", "driftglm.peers.with_adelie:Path",
+        "adelie lasso", "adelie", "adelie", "peer_fits.with_adelie:Path",
         f"{TUNED}, {ADELIE}",
     ),
     Peer(
-        "adelie group lasso", "adelie", "adelie", "driftglm.peers.with_adelie:Path",
+        "adelie group lasso", "adelie", "adelie", "peer_fits.with_adelie:Path",
         f"{GROUPS}{TUNED}, {ADELIE}",
         options={"which": "expanded"}, quick=True,
     ),
-    Peer("glum lasso", "glum", "glum", "driftglm.peers.with_glum:Lasso", TUNED),
+    Peer("glum lasso", "glum", "glum", "peer_fits.with_glum:Lasso", TUNED),
     Peer(
-        "glum ridge-ts", "glum", "glum", "driftglm.peers.with_glum:RidgeOverTime",
+        "glum ridge-ts", "glum", "glum", "peer_fits.with_glum:RidgeOverTime",
         "block-tridiagonal P2 on the time-expanded design, "
         f"{len(RIDGE_OVER_TIME)} strengths x {len(CORRELATIONS)} correlations",
         quick=True,
     ),
     Peer(
-        "glmnet lasso", "python-glmnet", "glmnet", "driftglm.peers.with_glmnet:Path",
+        "glmnet lasso", "python-glmnet", "glmnet", "peer_fits.with_glmnet:Path",
         f"standardize=False, {TUNED}", TWO, quick=True,
     ),
     Peer(
-        "pydlm", "pydlm", "pydlm", "driftglm.peers.with_pydlm:Discounted",
+        "pydlm", "pydlm", "pydlm", "peer_fits.with_pydlm:Discounted",
         f"level and all features dynamic, a row a time, {len(DISCOUNTS)} discounts", ("gaussian",),
         quick=True,
     ),
     Peer(
         "statsmodels random walks", "statsmodels", "statsmodels",
-        "driftglm.peers.with_statsmodels:RandomWalks",
+        "peer_fits.with_statsmodels:RandomWalks",
         "MLEModel: coefficients move once a step, two variances by likelihood", ("gaussian",),
         quick=True,
     ),
     Peer(
-        "river online", "river", "river", "driftglm.peers.with_river:Online",
+        "river online", "river", "river", "peer_fits.with_river:Online",
         f"gradient steps, one pass, {len(RATES)} learning rates", quick=True,
     ),
 )  # fmt: skip
