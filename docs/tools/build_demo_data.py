@@ -17,8 +17,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
+from demo_features import weekly_table
 
-from driftglm.demo.features import TARGET, weekly_table
+from driftglm.demo.run import TARGET
 from driftglm.files import write_atomically
 
 FOLDER = Path(__file__).resolve().parents[2] / "src" / "driftglm" / "demo"

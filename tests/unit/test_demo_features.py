@@ -6,9 +6,9 @@ from importlib.resources import files
 import numpy as np
 import pandas as pd
 import pytest
+from demo_features import PUBLISHED, weekly_table
 
-from driftglm.demo.features import PUBLISHED, TARGET, weekly_table
-from driftglm.demo.run import DEV, SPEC, TEST, load_volatility, provenance
+from driftglm.demo.run import DEV, SPEC, TARGET, TEST, load_volatility, provenance
 from driftglm.tables import fit_encoder
 
 CUT = pd.Timestamp("2002-05-17")  # a Friday

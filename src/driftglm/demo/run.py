@@ -14,13 +14,13 @@ from typing import Any
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 
-from driftglm.demo.features import TARGET
 from driftglm.evaluation import Comparison, RollingOrigin
 from driftglm.report import write_report
 from driftglm.tables import Table, TableModel, TableSpec, encode, fit_encoder
 from driftglm.tables.comparing import compare_table, contestants
 from driftglm.tables.model import Training, fit_encoded, read_training
 
+TARGET = "log_volatility"
 SPEC = TableSpec(target=TARGET, time="year", drop=("week",))
 DEV, TEST = 2011, tuple(range(2012, 2019))
 FEW_YEARS = 2003

@@ -1,3 +1,4 @@
+# ruff: noqa: INP001
 """Daily prices become a weekly table; every feature is known before the week it predicts begins."""
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from driftglm.demo.run import TARGET
+
 WINDOWS = {"1w": 5, "4w": 20, "13w": 65, "26w": 130, "52w": 260}  # trading days
 RANGE_WINDOWS = ("1w", "4w", "13w", "26w")
 RETURN_WINDOWS = ("1w", "4w", "13w")
@@ -15,7 +18,6 @@ LEAST_DAYS = 3
 """Weeks with fewer trading days (September 2001) have no volatility to speak of."""
 PUBLISHED = pd.Timedelta(days=7)
 """A month's mean yields are taken to be public a week after the month has ended."""
-TARGET = "log_volatility"
 TINY = 1e-8
 
 
