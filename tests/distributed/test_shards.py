@@ -1,7 +1,5 @@
 """A folder of shards is the same rows for a fit here and for one on workers."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -101,15 +99,6 @@ def test_svmlight_has_the_same_columns_here_and_there(first, width, client, tmp_
     one, other = near(folder, "label", "qid"), far(DriftRegressor(), folder, "label", "qid", client)
     assert one.coef_path_.shape[1] == other.coef_path_.shape[1] == width
     agree(one, other)
-
-
-def test_folders_of_an_earlier_version_are_read_alike(client, tmp_path):
-    folder = shards(tmp_path, svmlight(1), "a.svm", time="qid")
-    manifest = folder / "manifest.json"
-    content = json.loads(manifest.read_text())
-    assert content.pop("first_block") == 1
-    manifest.write_text(json.dumps(content))
-    agree(near(folder, "label", "qid"), far(DriftRegressor(), folder, "label", None, client))
 
 
 def test_dates_are_times_here_and_there(client, labelled, tmp_path):

@@ -352,43 +352,6 @@ def test_a_comparison_comes_back_by_load(tmp_path):
         Comparison.load(tmp_path / "m")
 
 
-def first_format(facts, arrays):
-    """Bytes as format 1 wrote them."""
-    encoded = {}
-    for name, array in arrays.items():
-        buffer = io.BytesIO()
-        np.save(buffer, array)
-        encoded[name] = buffer.getvalue()
-    sums = {name: files.writing.hashlib.sha256(data).hexdigest() for name, data in encoded.items()}
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        content = {"format": 1, "sha256": sums, "facts": facts}
-        archive.writestr("content.json", json.dumps(content))
-        for name, data in encoded.items():
-            archive.writestr(f"{name}.npy", data)
-    return out.getvalue()
-
-
-def test_a_comparison_of_the_first_format_is_still_read(tmp_path):
-    axis = driftglm.data.timesteps.TimeAxis("integer", 2001, 2, 1)
-    facts = {
-        "kind": "driftglm comparison",
-        "models": ["a", "b"],
-        "axis": axis.to_dict(),
-        "metric": "mse",
-        "label": "mean squared error",
-        "params": {"a": [{}], "b": [{}]},
-        "seconds": {"a": 1.0, "b": 2.0},
-        "warnings": {},
-    }
-    ones = np.ones(2)
-    arrays = {"rows": np.arange(2), "codes": np.arange(2), "y": ones, "weights": ones}
-    arrays |= {"prediction": np.eye(2), "loss": 1.0 - np.eye(2)}
-    (tmp_path / "c").write_bytes(first_format(facts, arrays))
-    found = driftglm.load(tmp_path / "c")
-    assert found.table("frame").loc["overall"].tolist() == [0.5, 0.5]
-
-
 # ------------------------------------------------------------------ what is refused
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -61,7 +61,6 @@ class Manifest:
         The files, in the order of rows.
     first_block
         First column of the block that is used: files that count from 1 have nothing in column 0.
-        None in folders of an earlier version; `read_manifest` then looks.
     """
 
     source: str
@@ -72,12 +71,12 @@ class Manifest:
     freq: Freq
     steps: dict[str, int]
     parts: tuple[Part, ...]
-    first_block: int | None = None
+    first_block: int
 
     @property
     def block_names(self) -> tuple[str, ...]:
         """Names of the columns of the block: `f` and the index that stood in the file."""
-        return tuple(f"f{i}" for i in range(self.first_block or 0, self.n_block))
+        return tuple(f"f{i}" for i in range(self.first_block, self.n_block))
 
 
 def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
@@ -99,27 +98,16 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
                 "again with this version."
             )
         parts = tuple(Part(**part) for part in content.pop("parts"))
-        manifest = Manifest(**content, parts=parts)
+        return Manifest(**content, parts=parts)
     except DamagedFileError:
         raise
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedFileError(f"{path} cannot be read ({error}).") from error
-    if manifest.first_block is None:
-        used = manifest.n_block and any(
-            holds_first_column(read_arrays(folder, part)) for part in parts
-        )
-        return replace(manifest, first_block=first_used(manifest.n_block, holds_first=bool(used)))
-    return manifest
 
 
 def first_used(n_block: int, *, holds_first: bool) -> int:
     """First column of a block that is kept: 1 if nothing is in column 0 and there are others."""
     return int(n_block > 1 and not holds_first)
-
-
-def holds_first_column(arrays: Arrays) -> bool:
-    """Whether a part has an entry in column 0 of its block."""
-    return bool((arrays["indices"] == 0).any())
 
 
 def read_arrays(folder: str | os.PathLike[str], part: Part) -> Arrays:
@@ -157,7 +145,7 @@ def read_block(arrays: Arrays, manifest: Manifest, n_rows: int) -> csr_matrix | 
         return None
     entries = arrays["data"], arrays["indices"], arrays["indptr"]
     block = csr_matrix(entries, shape=(n_rows, manifest.n_block))
-    return block[:, manifest.first_block or 0 :]
+    return block[:, manifest.first_block :]
 
 
 def kind_of(values: pd.Series) -> Kind:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,6 @@ from pandas.api.types import infer_dtype
 
 from driftglm._typing import BoolArray, IntArray
 from driftglm.exceptions import TimeError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Kind: TypeAlias = Literal["none", "integer", "period", "category"]
 Labels: TypeAlias = IntArray | pd.PeriodIndex | NDArray[np.object_]
@@ -123,24 +120,6 @@ class TimeAxis:
         first, last = _text(self.labels[0]), _text(self.labels[-1])
         kind = f"with {self.kind} labels from {first} to {last}"
         return "without time, with a single timestep" if self.is_single else kind
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain content for JSON; `from_dict` reads it back."""
-        names = ("kind", "start", "n_timesteps", "freq")
-        return {name: getattr(self, name) for name in names} | {"categories": list(self.categories)}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> TimeAxis:
-        """Axis from what `to_dict` wrote; TimeError if the content is damaged."""
-        try:
-            numbers = {name: int(content[name]) for name in ("start", "n_timesteps")}
-            categories = tuple(content["categories"])
-            return cls(content["kind"], freq=content["freq"], categories=categories, **numbers)
-        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
-            raise TimeError(
-                f"{content!r} does not describe a time axis ({error!r}); what TimeAxis.to_dict() "
-                "gives is allowed. Save the model again."
-            ) from error
 
 
 def fit_axis(time: Any, n_rows: int, freq: Freq = None) -> tuple[TimeAxis, IntArray]:

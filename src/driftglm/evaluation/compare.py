@@ -301,7 +301,7 @@ def _candidates(models: dict[str, Any], grids: dict[str, Any] | None) -> Grids:
 def _open_cache(cache_dir: Any, data: Data) -> Cache | None:
     if cache_dir is None:
         return None
-    axis, codes = str(data.axis.to_dict()), data_digest(data.codes)
+    axis, codes = repr(data.axis), data_digest(data.codes)
     parts = [data_digest(part) for part in (data.X, data.y, data.sample_weight, data.exposure)]
     # Models name families and priors, and those of users may change between two runs.
     outside = [resolve(home) for home in registered_outside()]

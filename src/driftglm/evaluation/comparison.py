@@ -220,18 +220,6 @@ class Comparison(Storable):
             )
         return found
 
-    @classmethod
-    def from_first_format(cls, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Comparison:
-        """A comparison as files of format 1 held it."""
-        content: dict[str, Any] = {
-            part: dict(zip(facts["models"], arrays[part], strict=True))
-            for part in ("prediction", "loss")
-        }
-        kept = ("metric", "label", "params", "seconds", "warnings")
-        content |= {name: facts[name] for name in kept}
-        content |= {name: arrays[name] for name in ("rows", "codes", "y", "weights")}
-        return cls(axis=TimeAxis.from_dict(facts["axis"]), **content)
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {self.label}\n{self.table()}"
 

@@ -10,8 +10,6 @@ from driftglm.exceptions import DataError
 
 FACTS = "model.json"
 FORMAT = 2
-FIRST_FACTS = "content.json"
-"""What format 1 called its JSON; it had no sizes and no checksum of the JSON."""
 JSON_LIMIT = 16 * 2**20
 CHUNK = 2**20
 

@@ -19,7 +19,6 @@ import numpy as np
 from driftglm.files.layout import (
     CHUNK,
     FACTS,
-    FIRST_FACTS,
     FORMAT,
     JSON_LIMIT,
     Content,
@@ -84,8 +83,6 @@ def _read(stream: IO[bytes], size: int, limit: int | None) -> Content:
             )
         with zipfile.ZipFile(stream) as archive:
             members = _members(archive, limit)
-            if FIRST_FACTS in members:
-                return _read_first_format(archive, members)
             content = _facts(archive, members)
             arrays = {
                 name: _array(archive, members[f"{name}.npy"], entry)
@@ -127,7 +124,7 @@ def _members(archive: zipfile.ZipFile, limit: int) -> dict[str, zipfile.ZipInfo]
             f"it would take {total} bytes of memory, more than the limit of {limit}; if you trust "
             f"it, pass max_bytes={total} to load."
         )
-    if {FACTS, FIRST_FACTS}.isdisjoint(members):
+    if FACTS not in members:
         raise DamagedFileError(
             f"it is a zip archive without {FACTS}, so no file of driftglm; name another file."
         )
@@ -218,16 +215,3 @@ def _filled(stream: IO[bytes], n_bytes: int, digest: Any) -> np.ndarray:
     if at < n_bytes:
         raise DamagedFileError("a part of it is shorter than listed.")
     return flat
-
-
-def _read_first_format(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> Content:
-    """Files of format 1, which comparisons were saved in."""
-    _, content = _json(archive, members[FIRST_FACTS])
-    if content["format"] != 1:
-        _check_format(content["format"])
-    arrays = {}
-    for name, checksum in content["sha256"].items():
-        part = members[f"{name}.npy"]
-        arrays[name] = _array(archive, part, {"size": part.file_size, "sha256": checksum})
-    facts: dict[str, Any] = content["facts"]
-    return facts, arrays

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from driftglm import files
-from driftglm.evaluation import Comparison
 from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError
 from driftglm.persistence.decoding import UNUSABLE, Decoder
@@ -16,7 +15,6 @@ from driftglm.persistence.encoding import Encoder
 from driftglm.registry import WHOLE, estimators, is_listed, records
 
 KIND = "driftglm object"
-FIRST_COMPARISON = "driftglm comparison"
 
 
 def save(model: Any, path: Any) -> None:
@@ -76,8 +74,6 @@ def _storable() -> set[str]:
 
 
 def _object(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-    if facts.get("kind") == FIRST_COMPARISON:
-        return Comparison.from_first_format(facts, arrays)
     if facts.get("kind") != KIND:
         raise DamagedFileError(f"its kind is {facts.get('kind')!r}, not {KIND!r}")
     found = Decoder(arrays).value(facts["content"])

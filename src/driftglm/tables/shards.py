@@ -33,7 +33,6 @@ from driftglm.data.shards import (
     block_arrays,
     column_arrays,
     first_used,
-    holds_first_column,
     kind_of,
     read_arrays,
     read_block,
@@ -204,7 +203,7 @@ def _write_parts(
         parts.append(Part(name, table.n_rows, hashlib.sha256(data).hexdigest(), dict(steps)))
         if table.block is not None:
             n_block = max(n_block, table.block.shape[1])
-            holds_first |= holds_first_column(arrays)
+            holds_first |= bool((table.block.indices == 0).any())
         total.update(steps)
         if progress is not None:
             progress(table.n_rows)
