@@ -101,10 +101,10 @@ def test_formats_mark_the_best():
     result = small()
     assert result.table().splitlines() == [
         "mean squared error (* best)",
-        "step       zero      one",
-        "2003     6.6667   3.6667*",
-        "2004     1.0000   0.0000*",
-        "overall  5.2500   2.7500*",
+        "step       zero     one",
+        "2003     6.6667  3.6667*",
+        "2004     1.0000  0.0000*",
+        "overall  5.2500  2.7500*",
     ]
     assert result.table("markdown", digits=2).splitlines() == [
         "| mean squared error: step | zero | one |",

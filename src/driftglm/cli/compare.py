@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from driftglm.evaluation import Comparison, RollingOrigin
     from driftglm.tables import Table, TableSpec
 
-SIGNIFICANT = 0.05
 DIGITS = 4
 
 
@@ -211,6 +210,8 @@ def _starred(values: Any) -> list[str]:
 
 def verdict(comparison: Comparison) -> str:
     """Which model is best over all test rows, and which others cannot be told from it."""
+    from driftglm.evaluation.comparison import SIGNIFICANT
+
     overall, best = comparison.table("frame").iloc[-1], comparison.best
     if len(overall) == 1:
         return f"{best} is the only model."

@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn
@@ -17,7 +17,6 @@ BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130
 LEAST_NAME = 12  # letters that the first column of a table keeps
-Advance = Callable[[int], None]
 
 
 @dataclass
@@ -90,6 +89,8 @@ def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str =
         return
     cells = [[one_line(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty() or not fits(header, rows, least=LEAST_NAME):
+        from driftglm.evaluation.tables import aligned
+
         say("\n".join([title] * bool(title) + aligned([list(header), *cells])))
         return
     from rich.box import SIMPLE_HEAD
@@ -125,49 +126,9 @@ def fits(header: Sequence[str], rows: Sequence[Sequence[str]], least: int | None
     return sum(widths) + 3 * len(widths) <= shutil.get_terminal_size().columns
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of plain text; all columns but the first are aligned to the right.
-
-    Where a cell of a column ends in a star, the others end in a blank, so that points stay aligned.
-    """
-    if not rows:
-        return []
-    starred = [any(row[k].endswith("*") for row in rows) for k in range(len(rows[0]))]
-    rows = [
-        [f"{cell} " if star and not cell.endswith("*") else cell for cell, star in pairs]
-        for pairs in (zip(row, starred, strict=True) for row in rows)
-    ]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        right = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        lines.append("  ".join([row[0].ljust(widths[0]), *right]).rstrip())
-    return lines
-
-
 def shows_progress() -> bool:
     """Whether progress is shown: on a terminal, unless --quiet."""
     return sys.stderr.isatty() and not SETTINGS.quiet
-
-
-@contextmanager
-def progress(total: int, doing: str) -> Iterator[Advance]:
-    """Show a bar of `total` pieces on stderr; the context is the function that adds to it."""
-    if not shows_progress():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(doing, total=total)
-        yield lambda n: bar.advance(task, n)
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from driftglm._progress import progress_bar
 from driftglm.cli import options as opt
-from driftglm.cli.console import print_json, progress, say
+from driftglm.cli.console import print_json, say, shows_progress
 
 
 def command(
@@ -32,7 +33,7 @@ def command(
     from driftglm.tables import write_shards
     from driftglm.tables.columns import parse_freq
 
-    with progress(0, "rows written") as advance:
+    with progress_bar(None, "rows written", verbose=shows_progress()) as advance:
         manifest = write_shards(
             data,
             output,

@@ -44,7 +44,7 @@ def read_members(
     limits
         Sizes beyond which the archive is refused.
     advance
-        Called with the number of packed bytes read so far, for a progress bar.
+        Called with numbers of packed bytes read, for a progress bar.
 
     Raises
     ------
@@ -53,11 +53,13 @@ def read_members(
         device, or whose path leads out of the folder.
     """
     with path.open("rb") as packed, gzip.GzipFile(fileobj=packed) as unpacked:
-        stream = _Stream(unpacked, path, limits)
+        stream, done = _Stream(unpacked, path, limits), 0
         for name, size in _headers(stream):
             yield name, stream.read_padded(size)
-            advance(packed.tell())
+            advance(packed.tell() - done)
+            done = packed.tell()
         stream.drain()
+        advance(packed.tell() - done)
 
 
 class _Stream:

@@ -6,7 +6,7 @@ import csv
 import gzip
 import importlib.util
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +15,8 @@ import pandas as pd
 
 from driftglm.exceptions import DataError
 
+# How pandas reads cells; its own guesses make "null" a missing value even in a column of strings.
+AS_IT_STANDS: Any = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig"}
 MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
 
 
@@ -28,9 +30,7 @@ def read_table(path: Path, as_text: Collection[str] = ()) -> pd.DataFrame:
     as_text
         Columns of a CSV file that stay as they stand: "007" is no number, and "null" is a word.
     """
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else path.suffix.lower()
-    reader = _READERS.get(kind)
+    reader = _READERS.get(ending(path))
     if reader is None:
         raise DataError(
             f"{path.name} is no table that can be read; {', '.join(_READERS)} are allowed, and .gz "
@@ -39,6 +39,13 @@ def read_table(path: Path, as_text: Collection[str] = ()) -> pd.DataFrame:
     if not path.is_file():
         raise DataError(f"{path.name} does not exist in the folder {path.parent.name!r}.")
     return reader(path, as_text)
+
+
+def ending(path: Path) -> str:
+    """What the name of a file ends in, in small letters; of a packed one, before .gz."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes[-1:] == [".gz"] and len(suffixes) > 1
+    return suffixes[-2] if packed else path.suffix.lower()
 
 
 def read_cells(path: Path) -> list[tuple[int, list[str]]]:
@@ -78,9 +85,8 @@ def number(cell: str, place: str, missing: Collection[str] = ("", ".")) -> float
 
 
 def _read_csv(path: Path, as_text: Collection[str]) -> pd.DataFrame:
-    # pandas' own guesses make "null" a missing value even in a column of strings.
     try:
-        table = pd.read_csv(path, dtype=str, na_filter=False, encoding="utf-8-sig")
+        table = pd.read_csv(path, **AS_IT_STANDS)
     except (ValueError, OSError, EOFError) as error:
         raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
     columns = {
@@ -102,24 +108,29 @@ def _guessed(cells: pd.Series) -> pd.Series:
 
 def _read_json_lines(path: Path, as_text: Collection[str]) -> pd.DataFrame:
     del as_text  # JSON tells numbers from strings
-    rows = []
+    return pd.DataFrame(list(json_rows(path)))
+
+
+def json_rows(path: Path, *, flat: bool = False) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines, one after the other; `flat` refuses nested ones."""
     try:
         with open_text(path) as stream:
-            for number, line in enumerate(stream, start=1):
+            for k, line in enumerate(stream, start=1):
                 if line.strip():
-                    rows.append(_json_object(line, f"{path.name}, line {number}"))
+                    yield _json_object(line, f"{path.name}, line {k}", flat=flat)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise DataError(f"{path.name} cannot be read as JSON lines ({error}).") from error
-    return pd.DataFrame(rows)
 
 
-def _json_object(line: str, place: str) -> dict[str, Any]:
+def _json_object(line: str, place: str, *, flat: bool) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: this is no JSON ({error}); one object a line.") from error
     if not isinstance(row, dict):
         raise DataError(f"{place}: a {type(row).__name__}; one object {{...}} a line is allowed.")
+    if flat and any(isinstance(value, list | dict) for value in row.values()):
+        raise DataError(f"{place}: one flat object {{...}} a line is allowed.")
     return row
 
 

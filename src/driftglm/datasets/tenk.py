@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from driftglm._progress import Advance, progress_bar
 from driftglm._typing import IntArray
 from driftglm.datasets import tenk_files as files
 from driftglm.datasets.archive import Limits, read_members
 from driftglm.datasets.corpus import Documents, TextCorpus
-from driftglm.datasets.progress import progress_bar
 from driftglm.datasets.provenance import Check, Provenance
 from driftglm.datasets.tenk_known import known_figures
 from driftglm.exceptions import DataError
@@ -76,11 +76,9 @@ def load_10k_corpus(
     paths = {year: files.year_file(place, year, files.TEXTS) for year in chosen}
     total = sum(path.stat().st_size for path in paths.values())
     reading = _Reading()
-    with progress_bar(total, "reading the archives", verbose=verbose) as advance:
-        done = 0
-        for year, path in paths.items():
-            _add_year(reading, place, year, limits, _shifted(advance, done))
-            done += path.stat().st_size
+    with progress_bar(total, "reading the archives", verbose=verbose, in_bytes=True) as advance:
+        for year in chosen:
+            _add_year(reading, place, year, limits, advance)
     if not reading.rows:
         raise DataError(
             f"no key of the years {chosen[0]}-{chosen[-1]} in the folder {place.name!r} has a "
@@ -161,14 +159,7 @@ def _chosen_years(folder: Path, years: int | Iterable[int] | None) -> list[int]:
     return chosen
 
 
-def _shifted(advance: Callable[[int], None], done: int) -> Callable[[int], None]:
-    """Progress within an archive as progress over all of them."""
-    return lambda n: advance(done + n)
-
-
-def _add_year(
-    reading: _Reading, folder: Path, year: int, limits: Limits, advance: Callable[[int], None]
-) -> None:
+def _add_year(reading: _Reading, folder: Path, year: int, limits: Limits, advance: Advance) -> None:
     """Read the files of a year and add its rows, in the order of the archive."""
     after = files.read_volatilities(files.year_file(folder, year, files.AFTER))
     before = files.read_volatilities(files.year_file(folder, year, files.BEFORE)).by_key
@@ -194,7 +185,7 @@ def _add_year(
 
 
 def _document_keys(
-    path: Path, year: int, limits: Limits, dropped: Counter[str], advance: Callable[[int], None]
+    path: Path, year: int, limits: Limits, dropped: Counter[str], advance: Advance
 ) -> dict[str, None]:
     """Keys of the documents in an archive, each once, in order (a dict keeps it)."""
     keys: dict[str, None] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -126,9 +125,8 @@ def compare(  # noqa: PLR0913
     candidates = _candidates(models, grids)
     chosen = find_metric(metric, {name: split_pipeline(m)[1] for name, m in models.items()})
     cache = _open_cache(cache_dir, data)
-    shown = sys.stderr.isatty() if verbose is None else verbose
     contest = Contest(models, candidates, data, splitter, chosen)
-    return contest.play(Runner(data, n_jobs, cache, shown, find_client(client)), tune)
+    return contest.play(Runner(data, n_jobs, cache, verbose, find_client(client)), tune)
 
 
 @dataclass(frozen=True)

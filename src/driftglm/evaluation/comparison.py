@@ -20,6 +20,8 @@ from driftglm.plots import figures
 
 Format = Literal["text", "markdown", "latex", "html", "frame"]
 OVERALL = "overall"
+SIGNIFICANT = 0.05
+"""Level at which verdicts call models different."""
 
 
 @dataclass(frozen=True, eq=False)

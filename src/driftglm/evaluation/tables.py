@@ -45,6 +45,20 @@ def best_shown(losses: Sequence[float] | np.ndarray, digits: int) -> BoolArray:
     return np.asarray(np.isfinite(shown) & (shown == shown[ranking(shown)[0]]))
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of plain text; all columns but the first are aligned to the right.
+
+    Where a cell of a column ends in a star, the others end in a blank, so that points stay aligned.
+    """
+    columns = []
+    for k, column in enumerate(zip(*rows, strict=True)):
+        blank = " " if any(cell.endswith("*") for cell in column) else ""
+        cells = [cell if cell.endswith("*") else cell + blank for cell in column]
+        width = max(map(len, cells))
+        columns.append([cell.rjust(width) if k else cell.ljust(width) for cell in cells])
+    return ["  ".join(line).rstrip() for line in zip(*columns, strict=True)]
+
+
 def render(frame: pd.DataFrame, format: str, *, label: str, digits: int) -> str:  # noqa: A002
     """The table as a string; the last row is the one over all steps."""
     if format not in _FORMATS:
@@ -62,16 +76,7 @@ def render(frame: pd.DataFrame, format: str, *, label: str, digits: int) -> str:
 
 
 def _text(header: list[str], body: Rows, label: str) -> str:
-    # A value without a star has a blank in its place, so that the points stay aligned.
-    body = [[row[0], *(v if v.endswith("*") else f"{v} " for v in row[1:])] for row in body]
-    header = [header[0], *(f"{name} " for name in header[1:])]
-    widths = [max(len(line[k]) for line in [header, *body]) for k in range(len(header))]
-
-    def line(cells: list[str]) -> str:
-        right = (cell.rjust(width) for cell, width in zip(cells[1:], widths[1:], strict=True))
-        return "  ".join([cells[0].ljust(widths[0]), *right]).rstrip()
-
-    return "\n".join([f"{label} (* best)", line(header), *map(line, body)])
+    return "\n".join([f"{label} (* best)", *aligned([header, *body])])
 
 
 def _markdown(header: list[str], body: Rows, label: str) -> str:

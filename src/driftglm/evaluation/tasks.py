@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time as clock
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import threadpool_limits
 
+from driftglm._progress import progress_bar
 from driftglm._typing import FloatArray
 from driftglm.baselines.tuning import Choice, choose
 from driftglm.distributed.client import Tasks, engine_errors
@@ -117,7 +116,7 @@ class Runner:
     data: Data
     n_jobs: int | None
     cache: Cache | None
-    verbose: bool
+    verbose: bool | None
     client: Any = None
 
     def run(self, tasks: Sequence[Task], doing: str) -> list[Piece]:
@@ -126,7 +125,7 @@ class Runner:
             return []
         pieces: list[Piece | None] = [None] * len(tasks)
         with (
-            _bar(len(tasks), doing, shown=self.verbose) as advance,
+            progress_bar(len(tasks), doing, verbose=self.verbose) as advance,
             warnings.catch_warnings(),
         ):
             # Workers whose memory has grown are replaced between tasks, which costs no result.
@@ -134,7 +133,7 @@ class Runner:
             found = self._on_workers(tasks) if self.client is not None else self._here(tasks)
             for k, piece in found:
                 pieces[k] = piece
-                advance()
+                advance(1)
         return [piece for piece in pieces if piece is not None]
 
     def _here(self, tasks: Sequence[Task]) -> Any:
@@ -201,40 +200,3 @@ def piece_of(task: Task, data: Data, known: Known) -> Piece:
         facts, arrays = task.run(data)
     said = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)
     return facts | {"warnings": list(said)[:N_WARNINGS]}, arrays
-
-
-class _bar(AbstractContextManager):  # noqa: N801 (used like a function)
-    """A progress bar on stderr; entering gives the function that advances it."""
-
-    def __init__(self, total: int, doing: str, *, shown: bool) -> None:
-        self.total, self.doing, self.shown = total, doing, shown
-        self.progress: Any = nullcontext()
-
-    def __enter__(self) -> Any:
-        if not self.shown:
-            return lambda: None
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=Console(file=sys.stderr),
-        )
-        self.progress.__enter__()
-        task = self.progress.add_task(self.doing, total=self.total)
-        return lambda: self.progress.advance(task)
-
-    def __exit__(self, *error: object) -> None:
-        self.progress.__exit__(*error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,13 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from driftglm.datasets.progress import progress_bar
+from driftglm._progress import is_shown, progress_bar
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.evaluation.fingerprint import digest, library_fingerprint
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.experiments.pages import TITLES, text_page
 from driftglm.experiments.paper import PaperTable
-from driftglm.experiments.progress import say
 from driftglm.experiments.result import VARIANTS, Reproduction
 from driftglm.experiments.settings import Settings
 from driftglm.files import write_atomically
@@ -109,7 +109,9 @@ class Desk:
 
     def say(self, message: str) -> None:
         """One line about a step that has no bar."""
-        say(message, verbose=self.verbose)
+        if is_shown(self.verbose):
+            sys.stderr.write(f"{message}\n")
+            sys.stderr.flush()
 
     def hear(self, comparison: Comparison, variant: str) -> None:
         """Note the first thing that the fits of each model warned of; alike ones once."""
@@ -183,15 +185,13 @@ def _content_digest(files: list[Path], *, verbose: bool | None) -> str:
     """Hash of the names and contents of files."""
     found = hashlib.sha256()
     total = sum(path.stat().st_size for path in files)
-    done = 0
-    with progress_bar(total, "checking the corpus", verbose=verbose) as advance:
+    with progress_bar(total, "checking the corpus", verbose=verbose, in_bytes=True) as advance:
         for path in files:
             found.update(f"{path.name} {path.stat().st_size}\n".encode())
             with path.open("rb") as stream:
                 while part := stream.read(CHUNK):
                     found.update(part)
-                    done += len(part)
-                    advance(done)
+                    advance(len(part))
     return found.hexdigest()
 
 

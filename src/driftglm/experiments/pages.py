@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from driftglm.evaluation.tables import best_shown
+from driftglm.evaluation.tables import aligned, best_shown
 from driftglm.experiments.result import OURS, VARIANTS, Reproduction, column_keys
 
 TITLES = {
@@ -65,22 +65,19 @@ def table_rows(result: Reproduction, variant: str) -> list[list[str]]:
 
 
 def _column(values: pd.Series, models: list[str], result: Reproduction, whose: str) -> list[str]:
-    """Cells of one column; of ours the best contestant has a star, the others a blank."""
+    """Cells of one column; of ours the best contestant has a star."""
     digits = _DIGITS[result.name] if whose == OURS else result.paper.digits
     shown = ["" if np.isnan(value) else f"{value:,.{digits}f}" for value in values]
     if whose != OURS:
         return shown
     best = set(np.asarray(models)[best_shown(values[models].to_numpy(), digits)])
-    return [
-        f"{text}*" if name in best else f"{text} "
-        for name, text in zip(values.index, shown, strict=True)
-    ]
+    return [text + "*" * (name in best) for name, text in zip(values.index, shown, strict=True)]
 
 
 def _size(result: Reproduction, variant: str, year: str, whose: str) -> str:
     known = result.sizes[variant] if whose == OURS else result.paper.sizes
     size = known[int(year)] if year.isdigit() else sum(known.values())
-    return f"{size:,.0f}{' ' if whose == OURS else ''}"
+    return f"{size:,.0f}"
 
 
 def test_rows(result: Reproduction, variant: str) -> list[list[str]]:
@@ -126,15 +123,3 @@ def closing_notes(result: Reproduction) -> list[str]:
         "place are not independent of each other, so that p-values are too small."
     )
     return [*notes, *result.notes]
-
-
-def aligned(rows: list[list[str]]) -> list[str]:
-    """Lines of plain text; all columns but the first are aligned to the right."""
-    if not rows:
-        return []
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        right = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        lines.append("  ".join([row[0].ljust(widths[0]), *right]).rstrip())
-    return lines

@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from driftglm._progress import counted
 from driftglm._typing import IntArray
 from driftglm._warnings import warn
 from driftglm.datasets import TextCorpus
 from driftglm.exceptions import DataError, DataWarning
-from driftglm.experiments.progress import counted
 from driftglm.experiments.settings import ALL, Settings
 from driftglm.files import write_atomically
 from driftglm.text import RankedVocabulary

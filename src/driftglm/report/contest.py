@@ -11,13 +11,13 @@ from scipy.stats import rankdata
 
 from driftglm._typing import FloatArray
 from driftglm.evaluation import Comparison
+from driftglm.evaluation.comparison import SIGNIFICANT
 from driftglm.evaluation.tables import ranking
 from driftglm.report.encode import number, significant
 from driftglm.report.forecasts import forecasts
 
 Parts = list[str | list[str]]
 """A sentence: text, and names that came from outside, each in a list of its own."""
-SIGNIFICANT = 0.05
 DIGITS = 4
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.sparse import csr_matrix
 
 from driftglm.data.shards import first_used
-from driftglm.datasets.tables import open_text, read_table
+from driftglm.datasets.tables import ending, open_text, read_table
 from driftglm.exceptions import DataError
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
@@ -64,9 +64,7 @@ class Table:
 
 def table_kind(path: Path) -> str:
     """What a file is, by its name: one of `KINDS`; DataError if it is none of them."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = suffixes[-1:] == [".gz"]
-    kind = suffixes[-2] if packed and len(suffixes) > 1 else path.suffix.lower()
+    kind = ending(path)
     if kind not in KINDS:
         raise DataError(
             f"{path.name} is no table that can be read; the endings {', '.join(KINDS)} are "

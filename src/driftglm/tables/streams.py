@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 from collections.abc import Collection, Iterator
 from importlib import import_module
 from itertools import islice
@@ -14,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from driftglm.datasets.tables import MISSING, open_text
+from driftglm.datasets.tables import AS_IT_STANDS, MISSING, json_rows
 from driftglm.exceptions import DataError
 from driftglm.tables.reading import (
     SVMLIGHT,
@@ -74,32 +73,17 @@ def _is_numeric(values: pd.Series) -> bool:
 
 def _csv_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
     check_header(csv_header(path), path.name)
-    form: Any = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig", "chunksize": n_rows}
     try:
-        with pd.read_csv(path, **form) as reader:
+        with pd.read_csv(path, **AS_IT_STANDS, chunksize=n_rows) as reader:
             yield from reader
     except (ValueError, OSError, EOFError) as error:
         raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
 
 
 def _json_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
-    try:
-        with open_text(path) as stream:
-            lines = ((k, line) for k, line in enumerate(stream, start=1) if line.strip())
-            while batch := list(islice(lines, n_rows)):
-                yield pd.DataFrame([_row(line, f"{path.name}, line {k}") for k, line in batch])
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise DataError(f"{path.name} cannot be read as JSON lines ({error}).") from error
-
-
-def _row(line: str, place: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{place}: this is no JSON ({error}); one object a line.") from error
-    if not isinstance(row, dict) or any(isinstance(v, list | dict) for v in row.values()):
-        raise DataError(f"{place}: one flat object {{...}} a line is allowed.")
-    return row
+    rows = json_rows(path, flat=True)
+    while batch := list(islice(rows, n_rows)):
+        yield pd.DataFrame(batch)
 
 
 def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
