@@ -76,6 +76,9 @@ class Baseline(TextMethods, Storable, BaseEstimator):
 
     # ------------------------------------------------------------ what differs
 
+    window: int | None = None
+    """How many steps are used, up to the last that has rows; None: all."""
+
     @property
     def leaves_chains(self) -> bool:
         """Whether fits take so long that candidates clearly behind the best end a search."""

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from driftglm._typing import FloatArray
 from driftglm.baselines.irls import solve_path
-from driftglm.baselines.pooled import PooledBaseline
+from driftglm.baselines.pooled import AllSteps, PooledBaseline
 from driftglm.baselines.problem import Problem, Solution
 from driftglm.baselines.quadratic import EmptyQuadratic, LassoQuadratic
-from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import lasso_strengths
 from driftglm.baselines.text import TextKind
 
@@ -57,7 +54,7 @@ def _penalty(beta: FloatArray, strength: float) -> float:
     return strength * float(np.abs(beta).sum())
 
 
-class LassoAll(_Lasso):
+class LassoAll(_Lasso, AllSteps):
     """Lasso on all training rows, whatever their step.
 
     Minimises ``sum w loss + strength |beta|_1``, the loss being the family's negative
@@ -110,36 +107,6 @@ class LassoAll(_Lasso):
     """
 
     _text_kind: ClassVar[TextKind] = TextKind("lasso", "all")
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **_Lasso._parameter_constraints,  # noqa: SLF001
-        "window": [Interval(Integral, 1, None, closed="left"), None],
-    }
-
-    def __init__(  # noqa: PLR0913
-        self,
-        strength: float | None = None,
-        *,
-        family: str = "gaussian",
-        window: int | None = None,
-        fit_intercept: bool = True,
-        always_in: Any = None,
-        standardize: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-    ) -> None:
-        self.strength = strength
-        self.family = family
-        self.window = window
-        self.fit_intercept = fit_intercept
-        self.always_in = always_in
-        self.standardize = standardize
-        self.freq = freq
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def _used(self, rows: Rows) -> Rows:
-        return rows.window(self.window)
 
 
 class LassoOne(_Lasso):
@@ -150,27 +117,3 @@ class LassoOne(_Lasso):
     """
 
     _text_kind: ClassVar[TextKind] = TextKind("lasso", "one")
-
-    def __init__(
-        self,
-        strength: float | None = None,
-        *,
-        family: str = "gaussian",
-        fit_intercept: bool = True,
-        always_in: Any = None,
-        standardize: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-    ) -> None:
-        self.strength = strength
-        self.family = family
-        self.fit_intercept = fit_intercept
-        self.always_in = always_in
-        self.standardize = standardize
-        self.freq = freq
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def _used(self, rows: Rows) -> Rows:
-        return rows.last_step()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from driftglm._typing import FloatArray
 from driftglm.baselines.base import TUNING_TOL, Baseline, Chain, Linear
@@ -15,11 +17,30 @@ from driftglm.baselines.rows import Rows
 
 
 class PooledBaseline(Baseline):
-    """One penalised regression; subclasses say on which rows and with which penalty."""
+    """One penalised regression on the last step; subclasses say with which penalty."""
 
-    @abstractmethod
-    def _used(self, rows: Rows) -> Rows:
-        """The rows that are fitted."""
+    window: int | None = 1
+
+    def __init__(
+        self,
+        strength: float | None = None,
+        *,
+        family: str = "gaussian",
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        standardize: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ) -> None:
+        self.strength = strength
+        self.family = family
+        self.fit_intercept = fit_intercept
+        self.always_in = always_in
+        self.standardize = standardize
+        self.freq = freq
+        self.max_iter = max_iter
+        self.tol = tol
 
     @abstractmethod
     def _strengths(self, problem: Problem) -> FloatArray:
@@ -58,7 +79,7 @@ class PooledBaseline(Baseline):
         return Linear(coef, float(solution.gamma[0]) if self.fit_intercept else 0.0)
 
     def _chains(self, rows: Rows, X_new: Any) -> Iterator[Chain]:
-        problem, scale = self._problem(self._used(rows))
+        problem, scale = self._problem(rows.window(self.window))
         if self.strength is None:
             strengths = self._strengths(problem)
         else:
@@ -74,10 +95,44 @@ class PooledBaseline(Baseline):
 
     def _fit_chosen(self, rows: Rows, params: dict[str, Any]) -> None:
         strength = float(params["strength"])
-        problem, scale = self._problem(self._used(rows))
+        problem, scale = self._problem(rows.window(self.window))
         *_, solution = self._path(problem, self._approach(problem, strength), self.tol)
         if not solution.converged:
             self._warn_unconverged()
         self.converged_, self.n_iter_ = solution.converged, solution.n_iter
         self.strength_ = strength
         self._report(self._linear(solution, scale))
+
+
+class AllSteps(PooledBaseline):
+    """The same on all steps, or on the last few: scikit-learn reads parameters off `__init__`."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **Baseline._parameter_constraints,  # noqa: SLF001
+        "window": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(  # noqa: PLR0913
+        self,
+        strength: float | None = None,
+        *,
+        family: str = "gaussian",
+        window: int | None = None,
+        fit_intercept: bool = True,
+        always_in: Any = None,
+        standardize: bool = False,
+        freq: str | int | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+    ) -> None:
+        super().__init__(
+            strength,
+            family=family,
+            fit_intercept=fit_intercept,
+            always_in=always_in,
+            standardize=standardize,
+            freq=freq,
+            max_iter=max_iter,
+            tol=tol,
+        )
+        self.window = window

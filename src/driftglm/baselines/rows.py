@@ -38,12 +38,8 @@ class Rows:
             codes=self.codes[kept],
         )
 
-    def last_step(self) -> Rows:
-        """The rows of the last step that has any."""
-        return self.take(self.codes == self.codes.max())
-
     def window(self, n_steps: int | None) -> Rows:
-        """The rows of the last `n_steps` steps of the axis, empty ones counted."""
+        """The rows of `n_steps` steps up to the last that has any, empty ones between counted."""
         if n_steps is None:
             return self
         return self.take(self.codes > self.codes.max() - n_steps)

@@ -96,11 +96,8 @@ class TextPenalty:
 
     def contexts(self, docs: Documents) -> Contexts:
         """The documents a baseline uses, collapsed, in steps from 0."""
-        last = int(docs.codes.max())
-        if self.kind.rows == "one":
-            docs = docs.take(docs.codes == last)
-        elif self.window is not None:
-            docs = docs.take(docs.codes > last - self.window)
+        if self.window is not None:
+            docs = docs.take(docs.codes > docs.codes.max() - self.window)
         codes = docs.codes if self.kind.rows == "ts" else np.zeros_like(docs.codes)
         contexts = collapse(docs.counts, docs.effects, codes)
         if not contexts.codes.size:

@@ -36,6 +36,7 @@ class TextMethods:
 
     _text_kind: ClassVar[TextKind]
     family: str
+    window: int | None
     freq: Any
     max_iter: int
     tol: float
@@ -81,8 +82,7 @@ class TextMethods:
             )
 
     def _penalty(self) -> TextPenalty:
-        window = getattr(self, "window", None)
-        return TextPenalty(self._text_kind, window, self.max_iter, self.tol)
+        return TextPenalty(self._text_kind, self.window, self.max_iter, self.tol)
 
     def _read_text(self, counts: Any, effects: Any, time: Any) -> Documents:
         if self.always_in is not None or self.standardize:
