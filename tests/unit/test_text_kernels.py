@@ -190,7 +190,7 @@ def test_a_lasso_matches_a_general_optimiser(rng):
 
 def one_step(rng):
     contexts, _, _ = world(rng, scale=4)
-    pooled = contexts.in_one_step()
+    pooled = collapse(contexts.counts, contexts.effects, np.zeros_like(contexts.codes))
     base = log_background(pooled.counts, pooled.codes, 1, "all", 0.5)
     design = effect_design(pooled, 1, "all", np.ones(F))
     return pooled, base, text_problem(pooled, base, design)

@@ -67,8 +67,6 @@ class Family(ABC):
     """What users type."""
     target: ClassVar[Target] = "numbers"
     """How y is read: as numbers, or as classes, which become 0, 1, ..."""
-    target_label: ClassVar[str] = "numbers"
-    """What y is, in help texts."""
     link: ClassVar[str] = "identity"
     takes_exposure: ClassVar[bool] = False
     """Whether the mean may be proportional to an exposure."""

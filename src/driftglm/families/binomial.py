@@ -175,7 +175,6 @@ class Binomial(Family):
 
     name: ClassVar[str] = "binomial"
     target: ClassVar[Target] = "classes"
-    target_label: ClassVar[str] = "two classes"
     link: ClassVar[str] = "logit"
     metric: ClassVar[str] = "log_loss"
     metric_label: ClassVar[str] = "log loss"

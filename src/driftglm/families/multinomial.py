@@ -44,7 +44,6 @@ class SoftmaxClass(Poisson):
 
     name: ClassVar[str] = "multinomial"
     target: ClassVar[Target] = "classes"
-    target_label: ClassVar[str] = "three or more classes"
     link: ClassVar[str] = "softmax"
     takes_exposure: ClassVar[bool] = False
     positive: ClassVar[bool] = False

@@ -45,7 +45,6 @@ class Poisson(Family):
     """Counts, or rates with weights; `dispersed` counts scatter more than a Poisson law."""
 
     name: ClassVar[str] = "poisson"
-    target_label: ClassVar[str] = "counts"
     link: ClassVar[str] = "log"
     takes_exposure: ClassVar[bool] = True
     positive: ClassVar[bool] = True

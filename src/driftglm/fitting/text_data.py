@@ -153,10 +153,6 @@ class Contexts:
         kept = np.flatnonzero(keep[self.codes])
         return Contexts(self.counts[kept], self.effects[kept], self.codes[kept], np.empty(0, int))
 
-    def in_one_step(self) -> Contexts:
-        """The same without time, collapsed again."""
-        return collapse(self.counts, self.effects, np.zeros_like(self.codes))
-
 
 def collapse(counts: csr_array, effects: Any, codes: IntArray) -> Contexts:
     """Add up the counts of documents that share step and effects: exact for this model."""

@@ -27,7 +27,6 @@ class Gamma(Family):
     """Waiting times and amounts: positive numbers whose deviation is proportional to their mean."""
 
     name: ClassVar[str] = "gamma"
-    target_label: ClassVar[str] = "positive amounts"
     link: ClassVar[str] = "log"
     takes_exposure: ClassVar[bool] = True
     positive: ClassVar[bool] = True
