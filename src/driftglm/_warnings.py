@@ -13,7 +13,12 @@ def warn(message: str, category: type[Warning]) -> None:
     """Warn about what the first caller outside of this package has asked for."""
     level = 1
     frame = sys._getframe(1)  # noqa: SLF001 (the documented way to look at callers)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(INSIDE):
+    while frame.f_back is not None and _top(frame.f_globals.get("__name__", "")) in INSIDE:
         frame = frame.f_back
         level += 1
     warnings.warn(message, category, stacklevel=level + 1)
+
+
+def _top(module: str) -> str:
+    """The package a module lies in."""
+    return module.partition(".")[0]

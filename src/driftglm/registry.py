@@ -71,13 +71,16 @@ WHOLE = ("Comparison", "TableModel")
 
 
 def register_family(name: str, home: str) -> None:
-    """Make a family known under a name; `home` is "module:Class"."""
-    FAMILIES[name] = _checked(home)
+    """Make a family known under a name; `home` is "module:Class".
+
+    Neither name nor class may be known already, since users type the one and files hold the other.
+    """
+    _register(FAMILIES, name, home, "driftglm.families.base:Family")
 
 
 def register_prior(name: str, home: str) -> None:
-    """Make a prior known under a name; `home` is "module:Class"."""
-    PRIORS[name] = _checked(home)
+    """Make a prior known under a name; `home` is "module:Class", names as for families."""
+    _register(PRIORS, name, home, "driftglm.priors.base:Prior")
 
 
 def snapshot() -> dict[str, dict[str, str]]:
@@ -118,7 +121,13 @@ def find(homes: dict[str, str], name: str, what: str) -> Any:
     if name not in homes:
         known = ", ".join(repr(each) for each in homes)
         raise DataError(f"{what}={name!r} is not known; choose one of {known}.")
-    return resolve(homes[name])
+    try:
+        return resolve(homes[name])
+    except (ImportError, AttributeError) as error:
+        raise DataError(
+            f"{what}={name!r} is registered as {homes[name]!r}, which cannot be imported "
+            f"({error}); make its module importable here."
+        ) from error
 
 
 def resolve(home: str) -> Any:
@@ -132,8 +141,26 @@ def class_name(home: str) -> str:
     return home.partition(":")[2]
 
 
-def _checked(home: str) -> str:
-    module, _, name = home.partition(":")
-    if not module or not name.isidentifier():
+def _register(homes: dict[str, str], name: str, home: str, base: str) -> None:
+    """Add a line after all that can be wrong with it has been looked at."""
+    if not isinstance(name, str) or not isinstance(home, str) or not name:
+        raise DataError(f"{name!r} and {home!r}; pass a name and 'package.module:Class'.")
+    module, _, kind = home.partition(":")
+    if not module or not kind.isidentifier():
         raise DataError(f"{home!r} names no class; write 'package.module:Class'.")
-    return home
+    if homes.get(name) == home:
+        return
+    if name in homes:
+        raise DataError(f"{name!r} is registered already, as {homes[name]!r}; choose another name.")
+    if kind in estimators() | records():
+        raise DataError(
+            f"a class called {kind!r} is known already and files hold classes by that name; rename "
+            "yours."
+        )
+    found = find({name: home}, name, "registered name")
+    if not (isinstance(found, type) and issubclass(found, resolve(base))):
+        raise DataError(f"{home!r} is no subclass of {base.replace(':', '.')}; make it one.")
+    missing = sorted(getattr(found, "__abstractmethods__", ()))
+    if missing:
+        raise DataError(f"{home!r} lacks {', '.join(missing)}; define them.")
+    homes[name] = home

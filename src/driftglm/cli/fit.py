@@ -114,6 +114,8 @@ def _facts(rows: Training, model: TableModel, summary: Any) -> dict[str, Any]:
         "why": rows.why,
         "classes": [str(label) for label in model.classes],
         "prior": str(estimator.prior),
+        "noise_variance": None,
+        "dispersion": None,
         **noise,
         "converged": bool(estimator.converged_),
         "learned": learned_sentence(summary),
@@ -125,9 +127,9 @@ def _print(facts: dict[str, Any], model: TableModel, summary: Any) -> None:
     if facts["steps"] > 1:
         span = f"{facts['first_step']} to {facts['last_step']}"
     line = f"{facts['rows']} rows, {facts['steps']} steps ({span}), {facts['n_features']} features"
-    label = model.estimator.family_.noise_label
-    if label is not None:
-        line += f", {label} {model.estimator.noise_:.4g}"
+    family = model.estimator.family_
+    if family.has_noise:
+        line += f", {family.noise_label} {model.estimator.noise_:.4g}"
     say(f"{line}.")
     say(facts["learned"])
     print_features(summary)

@@ -16,7 +16,6 @@ from driftglm._jit import announce_compilation
 from driftglm._threads import n_threads
 from driftglm._typing import FloatArray, IntArray
 from driftglm._warnings import warn
-from driftglm.data.checks import log_exposure
 from driftglm.estimators.export import Exports
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
@@ -29,7 +28,7 @@ from driftglm.fitting.fitted import Fit
 from driftglm.fitting.modes import SOLVERS
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.prediction import eta_means, eta_moments
-from driftglm.fitting.reading import Given, Reading
+from driftglm.fitting.reading import Given, Reading, exposure_of
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
@@ -52,7 +51,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "prior": [Registered(PRIORS), Prior, type],  # a class is refused with advice
+        "prior": [Registered(PRIORS, classes=True), Prior],
         "solver": [StrOptions(set(SOLVERS))],
         "extrapolate": [StrOptions({"auto", "forecast", "hold", "validate"})],
         "fit_intercept": ["boolean"],
@@ -213,6 +212,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         self._axis, self.family_ = fitted.axis, fitted.family
         self._rows = fitted.rows if self.keep_data else None
         self.n_features_in_ = fitted.rows.always_in.size
+        self.__dict__.pop("classes_", None)  # of an earlier fit of another family
         if fitted.classes is not None:
             self.classes_ = fitted.classes
         self.timesteps_ = fitted.axis.labels
@@ -296,9 +296,10 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         codes = self._codes(time, X.shape[0])
         given = self._forecaster, X, codes
         mean, variance = eta_moments(*given, hold=self._holds, drift=drift)
+        exposures = exposure_of(self.family_, exposure, X.shape[0])
         if self.family_.coupled:
             return mean, variance
-        return mean[:, 0] + log_exposure(exposure, X.shape[0]), variance[:, 0]
+        return mean[:, 0] + exposures, variance[:, 0]
 
     def _mean(self, X: Any, time: Any, exposure: Any = None) -> FloatArray:
         """E[y] of every row, the uncertainty of the coefficients integrated out.
@@ -318,7 +319,9 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 f"a fit with prior={self.prior!r} is a posterior mode and has no intervals; "
                 "use prior='learned'."
             )
-        return self.family_.interval(*self._eta_moments(X, time, exposure), self.noise_, level)
+        mean, variance = self._eta_moments(X, time, exposure)
+        noise = self._forecaster.noise_at(self._codes(time, mean.shape[0]))
+        return self.family_.interval(mean, variance, noise, level)
 
     def _explained(self, y: Any, prediction: FloatArray, sample_weight: Any) -> float:
         """The share of the family's loss explained: R^2, or D^2."""

@@ -17,7 +17,7 @@ from driftglm._typing import FloatArray
 from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.estimators.parameters import Registered
 from driftglm.families import Family, family_named
-from driftglm.fitting.reading import Given
+from driftglm.fitting.reading import Given, exposure_of
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import Workers
 from driftglm.priors import Learned, PathPrior
@@ -26,7 +26,7 @@ from driftglm.registry import FAMILIES
 
 def _has_classes(model: DriftGLM) -> bool:
     """For `available_if`: only classes have probabilities."""
-    if family_named(model.family).target != "classes":
+    if not model._of_classes:  # noqa: SLF001
         raise AttributeError(f"family {model.family!r} has no classes and no probabilities.")
     return True
 
@@ -119,6 +119,18 @@ max_iter, tol, verbose, random_state, n_jobs
     def _described(self) -> Family:
         return family_named(self.family)
 
+    @property
+    def family_name(self) -> str:
+        """The name of the family of y."""
+        return self.family
+
+    @property
+    def _of_classes(self) -> bool:
+        """Whether y is classes: of the fit if there is one, else of the parameter."""
+        if hasattr(self, "family_"):
+            return self.family_.target == "classes"
+        return self.family in FAMILIES and self._described().target == "classes"
+
     def _noise_param(self) -> str | float:
         return self.noise
 
@@ -154,16 +166,23 @@ max_iter, tol, verbose, random_state, n_jobs
 
     def predict(self, X: Any, *, time: Any = None, exposure: Any = None) -> Any:
         """The expected y of every row, or its most probable class; no time: the next step."""
-        if self._described().target == "classes":
-            p = self.predict_proba(X, time=time)
-            return np.asarray(self.classes_[np.argmax(p, axis=1)])
-        return self._mean(X, time, exposure)
+        if not self._of_classes:
+            return self._mean(X, time, exposure)
+        check_is_fitted(self, "coef_path_")
+        exposure_of(self.family_, exposure, 0)  # none is taken
+        p = self.predict_proba(X, time=time)
+        return np.asarray(self.classes_[np.argmax(p, axis=1)])
 
     @available_if(_has_classes)
     def predict_proba(self, X: Any, *, time: Any = None) -> FloatArray:
         """(n_rows, K) probabilities of the classes."""
         check_is_fitted(self, "coef_path_")
         return self.family_.probabilities(*self._eta_moments(X, time))
+
+    @available_if(_has_classes)
+    def predict_log_proba(self, X: Any, *, time: Any = None) -> FloatArray:
+        """Logarithm of `predict_proba`."""
+        return np.asarray(np.log(self.predict_proba(X, time=time)))
 
     @available_if(_has_classes)
     def decision_function(self, X: Any, *, time: Any = None) -> FloatArray:
@@ -181,18 +200,17 @@ max_iter, tol, verbose, random_state, n_jobs
         self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None, exposure: Any = None
     ) -> float:
         """The share of the family's loss explained, or the accuracy of classes."""
-        if self._described().target == "classes":
-            return float(accuracy_score(y, self.predict(X, time=time), sample_weight=sample_weight))
         prediction = self.predict(X, time=time, exposure=exposure)
+        if self._of_classes:
+            return float(accuracy_score(y, prediction, sample_weight=sample_weight))
         return self._explained(y, prediction, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        family = self._described()
         tags.target_tags.required = True
-        if family.target == "classes":
+        if self._of_classes:
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-            tags.target_tags.positive_only = family.positive
+            tags.target_tags.positive_only = self.family in FAMILIES and self._described().positive
         return tags

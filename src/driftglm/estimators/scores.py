@@ -5,15 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from driftglm._typing import FloatArray
+from driftglm._warnings import warn
+from driftglm.data.checks import check_weights
 from driftglm.families import Family
+
+LEAST_ROWS = 2
 
 
 def share_explained(family: Family, y: Any, prediction: FloatArray, sample_weight: Any) -> float:
     """The share of the family's loss explained: R^2, or D^2."""
-    target = np.asarray(y, dtype=np.float64)
-    weights = np.ones(target.size) if sample_weight is None else np.asarray(sample_weight)
+    target = np.asarray(column_or_1d(y), dtype=np.float64)
+    assert_all_finite(target, input_name="y")
+    check_consistent_length(target, prediction)
+    family.check_target(target)
+    weights = check_weights(sample_weight, target.size)
+    if target.size < LEAST_ROWS:
+        warn("a score needs two rows or more; it is not defined for one.", UndefinedMetricWarning)
+        return float("nan")
     null = np.full(target.size, np.average(target, weights=weights))
     losses = [family.prediction_loss(target, mean) for mean in (prediction, null)]
     left, all_of_it = (float(np.average(loss, weights=weights)) for loss in losses)

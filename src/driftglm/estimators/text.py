@@ -116,7 +116,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         "background": [StrOptions({"step", "all"}), "array-like"],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "tie": [StrOptions({"effect", "path"})],
-        "prior": [Registered(PRIORS), Prior, type],  # a class is refused with advice
+        "prior": [Registered(PRIORS, classes=True), Prior],
         "vocabulary": ["array-like", None],
         "center": ["boolean"],
         "fit_intercept": ["boolean", StrOptions({"auto"})],

@@ -95,13 +95,26 @@ def metrics() -> dict[str, Metric]:
     return found | {"nll": Metric("nll", "mean negative log-likelihood", negative_log_likelihood)}
 
 
+def _unambiguous(metric: str) -> Metric:
+    """A metric by name; DataError if two families call two losses by it."""
+    owners = [name for name in FAMILIES if family_named(name).metric == metric]
+    ways = {type(family_named(name)).prediction_loss: name for name in owners}
+    if len(ways) > 1 and metric != "log_loss":
+        one, other, *_ = ways.values()
+        raise DataError(
+            f"families {one!r} and {other!r} both call their loss {metric!r} and mean different "
+            "things; give one of them another name (Family.metric), or pass a function."
+        )
+    return metrics()[metric]
+
+
 def find_metric(metric: str | LossFunction, finals: dict[str, Any]) -> Metric:
     """The metric asked for, or the one that suits all contestants (their last steps)."""
     if callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)
         return Metric(name, name.replace("_", " "), metric)
     if metric == "auto":
-        return metrics()[_auto(finals)]
+        return _unambiguous(_auto(finals))
     if metric not in metrics():
         known = ", ".join(repr(name) for name in metrics())
         raise DataError(
@@ -119,7 +132,7 @@ def find_metric(metric: str | LossFunction, finals: dict[str, Any]) -> Metric:
             f"metric={metric!r} does not suit all models ({', '.join(needs_classes) or 'none'} "
             "predict classes); compare classifiers by 'log_loss' and regressors by the others."
         )
-    return metrics()[metric]
+    return _unambiguous(metric)
 
 
 def _auto(finals: dict[str, Any]) -> str:

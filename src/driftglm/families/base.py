@@ -83,7 +83,8 @@ class Family(ABC):
     """Whether every class has a response, so that eta of a row is a vector: methods for people then
     take and return arrays with a column a class."""
     more_classes: ClassVar[str | None] = None
-    """The family for more than two classes, where this one is for two."""
+    two_classes: ClassVar[str | None] = None
+    """The family for more than two classes, where this one is for two; and the other way round."""
     quadratic: ClassVar[bool] = False
     """Whether the model above is exact, so that its curvature never changes."""
 
@@ -234,7 +235,7 @@ class Family(ABC):
 
     @abstractmethod
     def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
     ) -> FloatArray:
         """(n_rows, 2) central intervals of what is predicted: of y, or of its probability."""
 

@@ -305,7 +305,7 @@ class Binomial(Family):
         return np.asarray(rng.random(eta.size) < expit(eta), dtype=np.float64)
 
     def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
     ) -> FloatArray:
         """Of the probability of the second class."""
         del noise

@@ -106,7 +106,7 @@ class Gaussian(Family):
         return np.asarray(eta + np.sqrt(noise) * rng.normal(size=eta.size))
 
     def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
     ) -> FloatArray:
         """Uncertain coefficients plus noise."""
         reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(variance + noise)

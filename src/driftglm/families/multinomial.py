@@ -51,6 +51,7 @@ class SoftmaxClass(Poisson):
     metric: ClassVar[str] = "log_loss"
     metric_label: ClassVar[str] = "log loss"
     coupled: ClassVar[bool] = True
+    two_classes: ClassVar[str | None] = "binomial"
     n_classes: int = 2
     tilt: FloatArray = field(default_factory=lambda: np.zeros(1))
 
@@ -136,7 +137,7 @@ class SoftmaxClass(Poisson):
         return np.asarray(out / out.sum(axis=1, keepdims=True))
 
     def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
     ) -> FloatArray:
         """(n_rows, K, 2) of every class's probability."""
         del noise

@@ -151,11 +151,12 @@ class Poisson(Family):
         return np.asarray(_rate(eta, CERTAIN) - y * eta)
 
     def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
-        """2 (y log(y / mu) - y + mu); infinite where a mean is not positive."""
+        """2 (y log(y / mu) - y + mu); infinite where a mean is impossible."""
         positive = mean > 0
         safe = np.where(positive, mean, 1.0)
-        deviance = 2 * (xlogy(y, y / safe) - y + safe)
-        return np.where(positive, np.maximum(deviance, 0.0), np.inf)
+        deviance = np.maximum(2 * (xlogy(y, y / safe) - y + safe), 0.0)
+        # Nothing was expected, and nothing came.
+        return np.where(positive, deviance, np.where((mean == 0) & (y == 0), 0.0, np.inf))
 
     def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
         """Poisson counts."""
@@ -163,7 +164,7 @@ class Poisson(Family):
         return np.asarray(rng.poisson(np.exp(eta)), dtype=np.float64)
 
     def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: float, level: float
+        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
     ) -> FloatArray:
         """Uncertain coefficients and scatter: a negative binomial law of both together."""
         expected = self.mean(mean, variance)

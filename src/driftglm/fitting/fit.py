@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from driftglm.data.timesteps import TimeAxis
-from driftglm.exceptions import TimeError
+from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
 from driftglm.fitting.extrapolation import Extrapolation, validated
@@ -111,6 +111,11 @@ def checked(skin: Any, X: Any, y: Any, reading: Reading, *, reset: bool) -> tupl
 
 
 def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = None) -> Fitted:
+    if plan.settings.noise is not None and not vectors.family.has_noise:
+        raise DataError(
+            f"family {vectors.family.name!r} has no noise variance or dispersion to be given; "
+            "leave it to 'auto'."
+        )
     file, path = None, plan.workers.checkpoint
     if path is not None:
         file = Checkpoint.at(path, _fingerprint(rows, plan))

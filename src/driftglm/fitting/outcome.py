@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, IntArray
 from driftglm.fitting.fitted import Fit, Step
 from driftglm.fitting.views import ViewName
 from driftglm.solvers import StopReason
@@ -39,6 +39,10 @@ class Forecaster:
     def n_timesteps(self) -> int:
         """Number of training steps."""
         return self.fits[0].n_timesteps
+
+    def noise_at(self, codes: IntArray | int) -> FloatArray:
+        """The noise of the steps of some rows, or of one step; after the last it goes on."""
+        return np.asarray(self.noise[np.minimum(np.atleast_1d(codes), self.n_timesteps - 1)])
 
     def steps(self, code: int, *, hold: bool, drift: bool = True) -> list[Step]:
         """Coefficients of a step, which may lie after the last, for every response.

@@ -126,7 +126,11 @@ def read_vectors(
     y = np.asarray(given.y)
     if reading.family.target == "classes":
         classes = _find_classes(y) if classes is None else classes
-        codes_of_y = class_codes(y, classes)
+        target = class_codes(y, classes)
+    else:
+        classes = None
+        check_numbers(y)
+        target = y.astype(np.float64)
     weights = check_weights(_weights(reading, y, given.sample_weight), n_rows)
     if axis is None:
         axis, codes = fit_axis(given.time, n_rows, reading.freq)
@@ -134,21 +138,29 @@ def read_vectors(
         codes = axis.encode(given.time, n_rows)
     family = _settled(reading, classes)
     if classes is None:
-        check_numbers(y)
-        family.check_target(y)
-    target = y.astype(np.float64) if classes is None else codes_of_y
-    if given.exposure is not None and not family.takes_exposure:
-        raise DataError(f"family {family.name!r} takes no exposure; leave it out.")
-    exposure = log_exposure(given.exposure, n_rows)
+        family.check_target(target)
+    exposure = exposure_of(family, given.exposure, n_rows)
     return Vectors(target, codes, weights, exposure, axis, family, classes)
+
+
+def exposure_of(family: Family, exposure: Any, n_rows: int) -> FloatArray:
+    """The logarithm of the exposure, for families that take one; zeros where none is given."""
+    if exposure is not None and not family.takes_exposure:
+        raise DataError(f"family {family.name!r} takes no exposure; leave it out.")
+    return log_exposure(exposure, n_rows)
 
 
 def _settled(reading: Reading, classes: np.ndarray | None) -> Family:
     """The variant of a family that suits the prior and the number of classes."""
     family = reading.family
-    if classes is not None and classes.size > TWO and family.more_classes is not None:
-        family = family_named(family.more_classes)
     if classes is not None:
+        other = family.more_classes if classes.size > TWO else family.two_classes
+        family = family if other is None else family_named(other)
+        if classes.size > TWO and not family.coupled:
+            raise DataError(
+                f"y has {classes.size} classes and family {family.name!r} is for two; merge "
+                "classes, or use family='multinomial'."
+            )
         family = family.for_classes(classes.size)
     return family.for_fit(posterior=reading.posterior, noise_asked=reading.noise_asked)
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import ColumnDesign, Design, RowSample
+from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.families.base import CERTAIN, Scale
 from driftglm.fitting.column_checks import check_columns
@@ -83,9 +84,12 @@ class Rows:
     def take(self, keep: BoolArray) -> Rows:
         """Some of the rows, on an axis that ends with the last step that has one."""
         kept = np.flatnonzero(keep)
+        if not kept.size:
+            raise DataError("no row is left of these; a fit needs some.")
         codes = self.codes[kept]
         return replace(
             self,
+            own=None,  # it was computed from all rows
             X=self.X[kept],
             y=self.y[kept],
             codes=codes,
@@ -102,6 +106,7 @@ class Rows:
         both: Any = stack([self.X, X[kept]])
         return replace(
             self,
+            family=later.family,
             X=both.tocsr() if hasattr(both, "tocsr") else both,
             y=np.concatenate([self.y, later.y]),
             codes=np.concatenate([self.codes, later.codes]),
@@ -120,7 +125,9 @@ class Rows:
 
         Digits are lost beside a large level.
         """
-        return self.y - self.scale.center if self.family.quadratic else self.y
+        if not self.family.quadratic:
+            return self.y
+        return np.asarray(self.y - (self.exposure + self.scale.center))
 
     @property
     def offset(self) -> FloatArray:

@@ -65,8 +65,10 @@ class WorkerRows(Rows):
 
     def before(self, step: int) -> WorkerRows:
         """A source of the rows before a step, cut on the workers: X is gathered nowhere."""
-        opened = self.blocks
-        return open_rows(replace(opened, kept=opened.kept & (opened.vectors.codes < step)))
+        kept = self.blocks.kept & (self.blocks.vectors.codes < step)
+        if not kept.any():
+            raise DataError(f"there is no row before step {step}; a fit needs some.")
+        return open_rows(replace(self.blocks, kept=kept))
 
     def take(self, keep: BoolArray) -> Rows:
         """Not offered: workers cut their rows by step alone."""

@@ -82,10 +82,16 @@ class Bound(Problem):
 
     @classmethod
     def of(
-        cls, problem: Problem, prior: Learned, unit: FloatArray, background: Background | None
+        cls,
+        problem: Problem,
+        prior: Learned,
+        unit: FloatArray,
+        background: Background | None,
+        kinds: IntArray | None = None,
     ) -> Bound:
         """A problem with the learned prior."""
-        return cls(**problem.parts() | {"background": background}, prior=prior, unit=unit)
+        parts = problem.parts() | {"background": background}
+        return cls(**parts, prior=prior, unit=unit, kinds=kinds)
 
     def __post_init__(self) -> None:
         kinds = np.zeros(self.static.size, dtype=np.int64) if self.kinds is None else self.kinds

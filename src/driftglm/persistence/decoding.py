@@ -20,6 +20,7 @@ from driftglm.registry import estimators, records, resolve
 UNUSABLE = (
     ArithmeticError,
     AttributeError,
+    ImportError,
     LookupError,
     MemoryError,
     RecursionError,
@@ -196,7 +197,8 @@ def _listed(homes: dict[str, str], name: Any) -> type[Any]:
     """The class of a name, if a file may hold it."""
     if name not in homes:
         raise DamagedFileError(
-            f"it holds a {name!r}, which this version of driftglm does not know; upgrade driftglm"
+            f"it holds a {name!r}, which is not known here; upgrade driftglm, or register the "
+            "family or prior it was fitted with (driftglm.registry)"
         )
     found: type[Any] = resolve(homes[name])
     return found

@@ -13,6 +13,7 @@ SHAPES: dict[str, dict[str, str | None]] = {
     "BackgroundFit": {"mean": "i", "root": "ir"},
     "Columns": {"always_in": "p", "center": "tp"},
     "Components": {"static": "k", "dynamic": "k", "rho": "k"},
+    "Forecaster": {"noise": "t"},
     "LevelFit": {
         "mean": "lt",
         "variance": "lt",
@@ -59,6 +60,9 @@ SHAPES: dict[str, dict[str, str | None]] = {
 
 def agrees(name: str, record: Any) -> bool:
     """Whether a record fits the records it is made of."""
+    if name == "Forecaster":
+        lengths = {fit.n_timesteps for fit in record.fits}
+        return lengths == {record.noise.size} and bool((record.noise > 0).all())
     if name == "PosteriorFit":
         laws = record.components.count, record.components.n_timesteps
         return _same_steps(record) and laws == (record.phi.shape[1], record.beta.shape[1])

@@ -62,7 +62,7 @@ def _fit(model: Any) -> dict[str, Any]:
             out["classes"] = f"{len(model.classes_):,}"
     out["extrapolation"] = getattr(model, "extrapolate_", "")
     family = getattr(model, "family_", None)  # a model of text has none
-    if family is not None and family.noise_label is not None:
+    if family is not None and family.noise_label is not None and family.has_noise:
         meaning = f" ({family.noise_meaning})" if family.noise_meaning else ""
         out[f"{family.noise_label}{meaning}"] = significant(model.noise_, 4)
     out["converged"] = "yes" if model.converged_ else "no"
