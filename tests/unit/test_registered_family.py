@@ -1,22 +1,19 @@
 """A family of a user's own, once registered, is known to baselines, comparisons and simulations.
 
-Gamma with shape 4 and log link, y > 0: log p(y | eta) = constant - a eta - a y exp(-eta). At an eta
-of Normal(mean, variance), E[exp(-eta)] = exp(-mean + variance / 2).
+The family is the gamma of the recipe in CONTRIBUTING.md, with shape 4.
 """
 
 import shutil
 import sys
-import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
+import gamma_family
 import numpy as np
 import pytest
+from gamma_family import SHAPE, Gamma
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from scipy.special import gammaln
-from scipy.stats import gamma
 from sklearn.base import is_regressor
 from sklearn.linear_model import GammaRegressor, Ridge
 from sklearn.metrics import d2_tweedie_score, mean_gamma_deviance
@@ -28,87 +25,13 @@ from driftglm.baselines.strength import fixed_scale
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.evaluation.metrics import find_metric, metrics
 from driftglm.exceptions import DataError
-from driftglm.families import Family, Gaussian, family_named, uncoupled_families
-from driftglm.families.base import CERTAIN, refuse
+from driftglm.families import Gaussian, family_named, uncoupled_families
+from driftglm.families.base import CERTAIN
 from driftglm.priors import Fixed
 from driftglm.simulate import simulate_panel
 
 EVERY = [RidgeOne, RidgeAll, RidgeTS, LassoOne, LassoAll]
 NAMES = ["gaussian", "binomial", "poisson", "gamma"]
-SHAPE = 4.0
-
-
-@dataclass(frozen=True)
-class Gamma(Family):
-    """Amounts whose deviation is proportional to their mean."""
-
-    name: ClassVar[str] = "gamma"
-    link: ClassVar[str] = "log"
-    takes_exposure: ClassVar[bool] = True
-    positive: ClassVar[bool] = True
-    metric: ClassVar[str] = "gamma"
-    metric_label: ClassVar[str] = "mean gamma deviance"
-
-    @property
-    def has_noise(self):
-        return False
-
-    @property
-    def bounded(self):
-        return False
-
-    def _inverse(self, mean, variance):
-        return np.exp(np.minimum(-mean + 0.5 * variance, 700.0))
-
-    def check_target(self, y):
-        refuse(y, ~(y > 0), "amounts must be positive.")
-
-    def log_likelihood(self, y, mean, variance, weights, noise):
-        del noise
-        constant = SHAPE * np.log(SHAPE) - gammaln(SHAPE) + (SHAPE - 1) * np.log(y)
-        rows = constant - SHAPE * (mean + y * self._inverse(mean, variance))
-        return float(np.sum(weights * rows))
-
-    def score(self, y, mean, variance, weights):
-        return weights * SHAPE * (y * self._inverse(mean, variance) - 1.0)
-
-    def curvature(self, y, mean, variance, weights):
-        return weights * SHAPE * y * self._inverse(mean, variance)
-
-    def expected_deviance(self, y, mean, variance, weights):
-        return 2.0 * weights * (y * self._inverse(mean, variance) - 1.0 - np.log(y) + mean)
-
-    def center(self, y, weights, offset):
-        return float(np.log(np.average(y * np.exp(-offset), weights=weights)))
-
-    def reference(self, y, weights, offset):
-        rates = y * np.exp(-offset)
-        typical = np.average(rates, weights=weights)
-        spread = np.average((rates - typical) ** 2, weights=weights)
-        return max(float(np.log1p(spread / typical**2)), 1e-12)
-
-    def effective_rows(self, y, weights, offset):
-        return self.reference(y, weights, offset) * SHAPE * float(weights.sum())
-
-    def mean(self, eta, variance):
-        return np.exp(np.clip(eta + 0.5 * variance, -700.0, 700.0))
-
-    def loss(self, y, eta):
-        return SHAPE * (eta + y * self._inverse(eta, 0.0))
-
-    def prediction_loss(self, y, mean):
-        positive = mean > 0
-        ratio = y / np.where(positive, mean, 1.0)
-        return np.where(positive, 2.0 * (ratio - 1.0 - np.log(ratio)), np.inf)
-
-    def draw(self, eta, noise, rng):
-        del noise
-        return rng.gamma(SHAPE, np.exp(eta) / SHAPE)
-
-    def interval(self, mean, variance, noise, level):
-        del variance, noise
-        tails = np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
-        return gamma.ppf(tails, SHAPE, scale=np.exp(mean)[:, None] / SHAPE)
 
 
 @dataclass(frozen=True)
@@ -155,7 +78,7 @@ class Scattered(Gamma):
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     for kind in (Gamma, Doubled, Scattered):
-        monkeypatch.setitem(registry.FAMILIES, kind.name, f"{__name__}:{kind.__name__}")
+        monkeypatch.setitem(registry.FAMILIES, kind.name, f"{kind.__module__}:{kind.__name__}")
 
 
 def panel_of(family, **changes):
@@ -335,22 +258,9 @@ def test_metrics_are_looked_up_when_they_are_asked_for(monkeypatch):
 @pytest.fixture
 def amounts(tmp_path, monkeypatch):
     """A module that a process of its own can import, with the family of this file in it."""
-    here = Path(__file__)
     folder = tmp_path / "modules"
     folder.mkdir()
-    source = here.read_text()
-    first, last = source.index("@dataclass"), source.index("@dataclass(frozen=True)\nclass Doubled")
-    head = """
-        from dataclasses import dataclass
-        from typing import ClassVar
-        import numpy as np
-        from scipy.special import gammaln
-        from scipy.stats import gamma
-        from driftglm.families import Family
-        from driftglm.families.base import refuse
-        SHAPE = 4.0
-    """
-    (folder / "amounts.py").write_text(textwrap.dedent(head) + source[first:last])
+    shutil.copy(gamma_family.__file__, folder / "amounts.py")
     monkeypatch.syspath_prepend(str(folder))
     for kind in ("gamma", "doubled", "scattered"):
         monkeypatch.delitem(registry.FAMILIES, kind)
@@ -376,7 +286,7 @@ def test_processes_and_files_of_results_know_the_family(amounts, tmp_path, monke
     compare(models, *data, cache_dir=tmp_path / "1")
     assert set((tmp_path / "1").rglob("*")) == stored
     # Another family of the same name is another family.
-    text = amounts.read_text().replace("2.0 * (ratio", "3.0 * (ratio")
+    text = amounts.read_text().replace("2.0 * (y / safe", "3.0 * (y / safe")
     amounts.with_name("others.py").write_text(text)
     monkeypatch.setitem(registry.FAMILIES, "gamma", "others:Gamma")
     compare(models, *data, cache_dir=tmp_path / "1")

@@ -129,8 +129,6 @@ def read_vectors(
         target = class_codes(y, classes)
     else:
         classes = None
-        check_numbers(y)
-        target = y.astype(np.float64)
     weights = check_weights(_weights(reading, y, given.sample_weight), n_rows)
     if axis is None:
         axis, codes = fit_axis(given.time, n_rows, reading.freq)
@@ -138,6 +136,8 @@ def read_vectors(
         codes = axis.encode(given.time, n_rows)
     family = _settled(reading, classes)
     if classes is None:
+        check_numbers(y)
+        target = y.astype(np.float64)
         family.check_target(target)
     exposure = exposure_of(family, given.exposure, n_rows)
     return Vectors(target, codes, weights, exposure, axis, family, classes)
