@@ -73,7 +73,10 @@ def views(*wanted):
         found = {view.name: view for view in given}
         if not responses[0].intercept or (len(found) == 1 and wanted != ("overall",)):
             return given, raw, order  # nothing moves, and the views are the same
-        made = {"left": View("left", None, flat_first=True), "overall": View("left", None)}
+        made = {
+            "residual": View("residual", None, flat_first=True),
+            "overall": View("residual", None),
+        }
         return [(made | found)[name] for name in wanted], raw, order
 
     return patch.object(posteriors, "views_of", chosen)
@@ -124,11 +127,11 @@ VARIANTS = {
     "a direction for 10 columns": lambda: columns_for_one(10),
     "a direction for 40 columns": lambda: columns_for_one(40),
     "a direction for 20 rows": lambda: rows_for_one(20),
-    "own view alone": lambda: views("own"),
-    "left view alone": lambda: views("left"),
+    "per-step view alone": lambda: views("per-step"),
+    "residual view alone": lambda: views("residual"),
     "overall view alone": lambda: views("overall"),
-    "own and overall": lambda: views("own", "overall"),
-    "own, left and overall": lambda: views("own", "left", "overall"),
+    "per-step and overall": lambda: views("per-step", "overall"),
+    "per-step, residual and overall": lambda: views("per-step", "residual", "overall"),
     "always-in at own means": own_always_in,
     "level at own centers": lambda: level_at(0),
     "level at one point": lambda: level_at(1),

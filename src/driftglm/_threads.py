@@ -34,15 +34,15 @@ def n_threads(n_jobs: int | None) -> int:
     return max(n_jobs, 1)
 
 
-def each(visit: Callable[..., None], parts: Sequence[tuple[Any, ...]], threads: int) -> None:
-    """Call `visit` with every part, in several threads; parts must not write to the same place."""
+def parallel_for(work: Callable[..., None], parts: Sequence[tuple[Any, ...]], threads: int) -> None:
+    """Call `work` with every part, in several threads; parts must not write to the same place."""
     threads = min(threads, len(parts))
     if threads <= 1:
         for part in parts:
-            visit(*part)
+            work(*part)
         return
     with ThreadPoolExecutor(threads) as pool:
-        for future in [pool.submit(visit, *part) for part in parts]:
+        for future in [pool.submit(work, *part) for part in parts]:
             future.result()
 
 

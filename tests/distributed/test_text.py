@@ -14,7 +14,7 @@ from scipy.sparse import csc_matrix, csr_array
 
 from driftglm import DriftTextModel
 from driftglm.distributed.client import Tasks
-from driftglm.distributed.text import PosteriorsThere, TextEngine, bundles
+from driftglm.distributed.text import DaskPosteriors, TextEngine, bundles
 from driftglm.distributed.text_counts import Facts
 from driftglm.exceptions import ConvergenceWarning, DataError, EngineError
 from driftglm.fitting import checkpoint
@@ -166,14 +166,14 @@ def test_the_client_never_sees_the_counts(monkeypatch):
 def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
     """docs/distributed.md: 8 (C N + C F K) bytes come up, 8 (N + G K + laws) go down."""
     up, down = [], []
-    visit, send = PosteriorsThere.visit, TextEngine.send
+    visit, send = DaskPosteriors.visit, TextEngine.send
 
     def counted(self, law):
         report = visit(self, law)
         up.append(len(pickle.dumps(report)))
         return report
 
-    monkeypatch.setattr(PosteriorsThere, "visit", counted)
+    monkeypatch.setattr(DaskPosteriors, "visit", counted)
 
     def weighed(self, message, log_rate):
         down.append(len(pickle.dumps(message)))

@@ -168,7 +168,7 @@ def test_a_finished_run_is_read_and_a_changed_corpus_is_not_mistaken_for_it(
 ):
     first = reproduce_forecasting(reports, out=tmp_path / "out", settings=SMALL)
     with monkeypatch.context() as patch:
-        patch.setattr("driftglm.experiments.desk.compare", None)
+        patch.setattr("driftglm.experiments.experiment_run.compare", None)
         patch.setattr("driftglm.experiments.forecasting.load_10k_corpus", None)
         second = reproduce_forecasting(reports, out=tmp_path / "out", settings=SMALL)
     assert text_page(first) == text_page(second)

@@ -115,7 +115,7 @@ def test_a_finished_run_is_read_and_json_tells_all(panel, tmp_path, monkeypatch)
     assert first.exit_code == 0, first.output
     assert "negative log-likelihood / 1000" in first.stdout
     with monkeypatch.context() as patch:
-        patch.setattr("driftglm.experiments.desk.compare", None)
+        patch.setattr("driftglm.experiments.experiment_run.compare", None)
         patch.setattr("driftglm.experiments.text.load_text_panel", None)
         assert run_command(*arguments, *chosen).stdout == first.stdout
         content = json.loads(run_command(*arguments, *chosen, "--json").stdout)

@@ -8,8 +8,8 @@ import pytest
 
 from driftglm.exceptions import DataError
 from driftglm.experiments.macro import macro_variables, standardised
-from driftglm.experiments.places import FOREIGN, NO_INDICATOR, NO_PLACE, place_indicators
 from driftglm.experiments.text import document_effects
+from driftglm.experiments.us_states import FOREIGN, NO_INDICATOR, NO_PLACE, place_indicators
 
 FRENCH = """Made from CRSP.
 

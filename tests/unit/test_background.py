@@ -144,7 +144,7 @@ def test_what_columns_explain_from_step_to_step_is_not_taken_for_a_level():
         errors.append(np.mean((y - model.predict(X))[time == 13] ** 2))
         views.append(model._view)
     assert np.mean(errors) < 0.30, "noise alone is 0.25"
-    assert views.count("left") >= 4
+    assert views.count("residual") >= 4
 
 
 def test_levels_that_move_by_themselves_are_seen_as_such():
@@ -152,7 +152,7 @@ def test_levels_that_move_by_themselves_are_seen_as_such():
     for seed in range(4):
         X, y, time = persistent(np.random.default_rng(seed), free=True)
         views.append(DriftRegressor().fit(X, y, time=time)._view)
-    assert views.count("own") >= 3
+    assert views.count("per-step") >= 3
 
 
 def test_an_update_keeps_the_view():
@@ -174,7 +174,7 @@ def test_counts_whose_levels_were_constant_first_are_not_stuck_there(seed):
     eta = factors @ rng.normal(size=4) * 0.5
     y = rng.poisson(3.0 * np.exp(np.clip(eta, -4, 4)))
     model = DriftPoissonRegressor().fit(X, y, time=time)
-    assert model._view == "left"
+    assert model._view == "residual"
     assert model.converged_  # a warning, and thus an error, if not
     assert 0 < model._fits[0].levels.law[0, 0] < 1, "the level may move"
 

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._threads import each, ranges
+from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design.base import RowArray, RowState, Visit
+from driftglm.design.layout import Entries, columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import ArrayScores
-from driftglm.design.turning import Entries, columns_of_csr, columns_of_dense, only_ones
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -214,7 +214,7 @@ class ColumnDesign:
             squares[features] = sums[features] = counts[features]
             return
         entries, parts = self._entries, ranges(features.size, self.threads)
-        each(
+        parallel_for(
             lambda a, b: _weigh(entries, features[a:b], curvature, squares, sums),
             parts,
             self.threads,
@@ -225,7 +225,7 @@ class ColumnDesign:
         basis = np.ascontiguousarray(basis)
         out = np.zeros((self.n_rows, basis.shape[1]))
         entries, parts = self._entries, ranges(self.n_timesteps, self.n_timesteps)
-        each(lambda a, b: _project_inplace(entries, a, b, basis, out), parts, self.threads)
+        parallel_for(lambda a, b: _project_inplace(entries, a, b, basis, out), parts, self.threads)
         taken = np.einsum("it,ir->tr", self.center, basis)
         return np.asarray(out - np.repeat(taken, np.diff(self.steps), axis=0))
 
@@ -300,7 +300,7 @@ class ColumnDesign:
             return counts
         out = np.empty((self.n_features, self.n_timesteps))
         entries, parts = self._entries, ranges(self.n_features, self.threads)
-        each(lambda a, b: _sums_inplace(entries, a, b, curvature, out), parts, self.threads)
+        parallel_for(lambda a, b: _sums_inplace(entries, a, b, curvature, out), parts, self.threads)
         return out
 
     def by_step(self, rows: FloatArray) -> FloatArray:

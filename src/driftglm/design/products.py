@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._threads import each, ranges
+from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
 
 PARTS = 4
@@ -22,7 +22,7 @@ def times(X: Any, columns: FloatArray, threads: int) -> FloatArray:
     columns = np.ascontiguousarray(columns)
     entries = X.indptr, X.indices, X.data
     parts = ranges(X.shape[0], PARTS * threads)
-    each(lambda a, b: _times_inplace(entries, a, b, columns, out), parts, threads)
+    parallel_for(lambda a, b: _times_inplace(entries, a, b, columns, out), parts, threads)
     return out
 
 

@@ -175,9 +175,9 @@ class TextEngine(Tasks):
 
     # ------------------------------------------------------------ for the solvers
 
-    def posteriors(self, problem: TextProblem, scene: PosteriorScene) -> PosteriorsThere:
+    def posteriors(self, problem: TextProblem, scene: PosteriorScene) -> DaskPosteriors:
         """Every word's path at zero."""
-        return PosteriorsThere(self, problem, scene)
+        return DaskPosteriors(self, problem, scene)
 
     def sweep(
         self,
@@ -210,7 +210,7 @@ class TextEngine(Tasks):
         return np.concatenate([f[1] for f in found]), np.concatenate([f[2] for f in found])
 
 
-class PosteriorsThere:
+class DaskPosteriors:
     """The words' posteriors, which stay on the workers until the fit ends."""
 
     def __init__(self, engine: TextEngine, problem: TextProblem, scene: PosteriorScene) -> None:

@@ -15,7 +15,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.datasets import TextCorpus, load_10k_corpus, tenk_files
 from driftglm.exceptions import DataError
 from driftglm.experiments.contestants import regressor, to_show
-from driftglm.experiments.desk import Desk
+from driftglm.experiments.experiment_run import ExperimentRun
 from driftglm.experiments.pages import N_TOP
 from driftglm.experiments.paper import FORECASTING
 from driftglm.experiments.result import Reproduction
@@ -70,17 +70,17 @@ def reproduce_forecasting(
     chosen = (settings or Settings()).resolved(found, FORECASTING)
     first, last = chosen.years or (min(found), max(found))
     years = [year for year in found if first <= year <= last]
-    desk = Desk("forecasting", None if out is None else Path(out), n_jobs, verbose)
+    run = ExperimentRun("forecasting", None if out is None else Path(out), n_jobs, verbose)
     kinds = (tenk_files.AFTER, tenk_files.BEFORE, tenk_files.META, tenk_files.TEXTS)
     files = [tenk_files.year_file(folder, year, kind) for year in years for kind in kinds]
-    desk.open(files, chosen)
-    if (done := desk.finished(FORECASTING)) is not None:
+    run.open(files, chosen)
+    if (done := run.finished(FORECASTING)) is not None:
         return done
-    with desk.listening():
+    with run.listening():
         reports = load_10k_corpus(folder, years, verbose=verbose)
-        task = _read(reports, desk, chosen)
-        result = _run(task, desk, chosen)
-    return desk.finish(result)
+        task = _read(reports, run, chosen)
+        result = _run(task, run, chosen)
+    return run.finish(result)
 
 
 @dataclass(frozen=True)
@@ -103,36 +103,36 @@ def _years(folder: Path) -> list[int]:
     return found
 
 
-def _read(corpus: TextCorpus, desk: Desk, settings: Settings) -> _Task:
+def _read(corpus: TextCorpus, run: ExperimentRun, settings: Settings) -> _Task:
     frame = corpus.frame
     years = frame["year"].to_numpy(dtype=np.int64)
-    words = count_words(corpus, years, settings, store=desk.piece("words"), verbose=desk.verbose)
+    words = count_words(corpus, years, settings, store=run.piece("words"), verbose=run.verbose)
     X = words.with_columns(frame[["logvol_before"]])
     return _Task(corpus, words, X, frame["logvol_after"].to_numpy(dtype=np.float64), years)
 
 
-def _run(task: _Task, desk: Desk, settings: Settings) -> Reproduction:
+def _run(task: _Task, run: ExperimentRun, settings: Settings) -> Reproduction:
     comparisons = {}
     for variant in settings.variants:
-        desk.say(f"comparing, words of {variant} documents")
+        run.say(f"comparing, words of {variant} documents")
         models = {
             name: make_pipeline(_selector(task, variant, settings), regressor(name, [-1]))
             for name in settings.models
         }
-        comparisons[variant] = desk.contest(models, task.X, task.y, task.years, settings)
-        desk.hear(comparisons[variant], variant)
-    top, report = _shown(task, desk, settings, next(iter(comparisons.values())))
+        comparisons[variant] = run.contest(models, task.X, task.y, task.years, settings)
+        run.hear(comparisons[variant], variant)
+    top, report = _shown(task, run, settings, next(iter(comparisons.values())))
     tests = settings.test or ()
     sizes = {year: float((task.years == year).sum()) for year in tests}
     return Reproduction(
-        desk.name,
+        run.name,
         FORECASTING,
         settings,
         comparisons,
         sizes=dict.fromkeys(comparisons, sizes),
         references={PAST: {year: _past_error(task, year) for year in tests}},
         provenance=(task.corpus.provenance,),
-        notes=tuple(desk.notes),
+        notes=tuple(run.notes),
         top=top,
         report=report,
     )
@@ -149,17 +149,17 @@ def _past_error(task: _Task, year: int) -> float:
 
 
 def _shown(
-    task: _Task, desk: Desk, settings: Settings, comparison: Any
+    task: _Task, run: ExperimentRun, settings: Settings, comparison: Any
 ) -> tuple[pd.DataFrame, Path | None]:
     """Largest coefficients of a fit to all years, and the report about it."""
     name = to_show(settings.models)
     if name is None:
-        return pd.DataFrame(), desk.write_page(None, comparison, settings)
-    desk.say(f"fitting {name} to all years")
+        return pd.DataFrame(), run.write_page(None, comparison, settings)
+    run.say(f"fitting {name} to all years")
     selector = _selector(task, settings.variants[0], settings).fit(task.X)
     model = regressor(name, [-1]).fit(selector.transform(task.X), task.y, time=task.years)
     names = [*np.array(task.words.words, dtype=object)[selector.columns_], PAST]
     columns = ["feature", "kind", "coef_first", "coef_last", "coef_next"]
     found = model.summary(feature_names=names)
     top = found.loc[found["kind"] != "zero", columns].head(N_TOP).reset_index(drop=True)
-    return top, desk.write_page(model, comparison, settings, names)
+    return top, run.write_page(model, comparison, settings, names)

@@ -18,12 +18,12 @@ from driftglm.datasets import Provenance, TextCorpus, load_text_panel
 from driftglm.datasets.covariates import COMPANIES
 from driftglm.exceptions import DataError
 from driftglm.experiments.contestants import text_model, to_show
-from driftglm.experiments.desk import Desk
+from driftglm.experiments.experiment_run import ExperimentRun
 from driftglm.experiments.macro import ALL_FILES, macro_variables
 from driftglm.experiments.paper import TEXT
-from driftglm.experiments.places import COUNTRY, place_indicators
 from driftglm.experiments.result import Reproduction
 from driftglm.experiments.settings import Settings
+from driftglm.experiments.us_states import COUNTRY, place_indicators
 from driftglm.experiments.words import WordCounts, count_words
 
 HELP = (
@@ -74,17 +74,17 @@ def reproduce_text(
         If the folder is not there or holds something else; the message says what is needed.
     """
     folder = Path(corpus)
-    desk = Desk("text", None if out is None else Path(out), n_jobs, verbose)
+    run = ExperimentRun("text", None if out is None else Path(out), n_jobs, verbose)
     given = settings or Settings()
     _check(folder)
-    desk.open(_files(folder, desk.out), given)
-    if (done := desk.finished(TEXT)) is not None:
+    run.open(_files(folder, run.out), given)
+    if (done := run.finished(TEXT)) is not None:
         return done
-    with desk.listening():
+    with run.listening():
         panel = _load(folder)
         chosen = given.resolved(panel.frame["date"].dt.year.unique().tolist(), TEXT)
-        result = _run(_read(panel, folder, desk, chosen), desk, chosen)
-    return desk.finish(result)
+        result = _run(_read(panel, folder, run, chosen), run, chosen)
+    return run.finish(result)
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,13 @@ def _files(folder: Path, out: Path | None) -> Iterator[Path]:
     yield from sorted({path for path in named if path.is_file()})
 
 
-def _read(panel: TextCorpus, folder: Path, desk: Desk, settings: Settings) -> _Task:
+def _read(panel: TextCorpus, folder: Path, run: ExperimentRun, settings: Settings) -> _Task:
     first, last = settings.years or (0, 0)
     corpus = panel.select(panel.frame["date"].dt.year.between(first, last))
     years = corpus.frame["date"].dt.year.to_numpy(dtype=np.int64)
     train = years < min(settings.test or (last,))
-    effects, records = document_effects(corpus.frame, folder, train, desk.notes)
-    words = count_words(corpus, years, settings, store=desk.piece("words"), verbose=desk.verbose)
+    effects, records = document_effects(corpus.frame, folder, train, run.notes)
+    words = count_words(corpus, years, settings, store=run.piece("words"), verbose=run.verbose)
     return _Task(words, effects, years, (panel.provenance, *records))
 
 
@@ -180,27 +180,27 @@ def _sources(column: pd.Series, train: BoolArray) -> pd.DataFrame:
     return pd.DataFrame(columns, index=column.index)
 
 
-def _run(task: _Task, desk: Desk, settings: Settings) -> Reproduction:
+def _run(task: _Task, run: ExperimentRun, settings: Settings) -> Reproduction:
     comparisons, sizes = {}, {}
     counts = task.words.with_columns()
     for variant in settings.variants:
-        desk.say(f"comparing, words of {variant} documents")
+        run.say(f"comparing, words of {variant} documents")
         selector = task.words.selector(variant, settings, binary=False)
         models = {name: make_pipeline(selector, text_model(name)) for name in settings.models}
-        comparisons[variant] = desk.contest(models, counts, task.effects, task.years, settings)
-        desk.hear(comparisons[variant], variant)
+        comparisons[variant] = run.contest(models, counts, task.effects, task.years, settings)
+        run.hear(comparisons[variant], variant)
         sizes[variant] = {
             year: _n_tokens(selector, counts, task.years, year) for year in settings.test or ()
         }
-    top, report = _shown(task, counts, desk, settings, next(iter(comparisons.values())))
+    top, report = _shown(task, counts, run, settings, next(iter(comparisons.values())))
     return Reproduction(
-        desk.name,
+        run.name,
         TEXT,
         settings,
         comparisons,
         sizes=sizes,
         provenance=task.provenance,
-        notes=tuple(desk.notes),
+        notes=tuple(run.notes),
         top=top,
         report=report,
     )
@@ -212,18 +212,18 @@ def _n_tokens(selector: Any, counts: Any, years: IntArray, year: int) -> float:
 
 
 def _shown(
-    task: _Task, counts: Any, desk: Desk, settings: Settings, comparison: Any
+    task: _Task, counts: Any, run: ExperimentRun, settings: Settings, comparison: Any
 ) -> tuple[pd.DataFrame, Path | None]:
     """Words of some effects in a fit to all years, and the report about it."""
     name = to_show(settings.models)
     if name is None:
-        return pd.DataFrame(), desk.write_page(None, comparison, settings)
-    desk.say(f"fitting {name} to all years")
+        return pd.DataFrame(), run.write_page(None, comparison, settings)
+    run.say(f"fitting {name} to all years")
     selector = task.words.selector(settings.variants[0], settings, binary=False).fit(counts)
     words = np.array(task.words.words, dtype=object)[selector.columns_]
     model = text_model(name).set_params(vocabulary=words)
     model.fit(selector.transform(counts), task.effects, time=task.years)
-    return _top_words(model, task.effects), desk.write_page(model, comparison, settings)
+    return _top_words(model, task.effects), run.write_page(model, comparison, settings)
 
 
 def _top_words(model: Any, effects: pd.DataFrame) -> pd.DataFrame:

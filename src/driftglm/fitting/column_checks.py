@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._jit import kernel
-from driftglm._threads import each, ranges
+from driftglm._threads import parallel_for, ranges
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm._warnings import warn
 from driftglm.data.checks import LARGEST, SMALLEST
@@ -73,7 +73,7 @@ def column_ranges(X: Any, threads: int = 1) -> tuple[FloatArray, FloatArray]:
         X = X.copy()
         X.sum_duplicates()
     parts: list[tuple[FloatArray, FloatArray, IntArray]] = []
-    each(
+    parallel_for(
         lambda a, b: parts.append(_ranges(X.indices[a:b], X.data[a:b], X.shape[1])),
         ranges(X.nnz, threads) or [(0, 0)],
         threads,

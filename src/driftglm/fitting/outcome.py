@@ -79,7 +79,7 @@ class Outcome:
     history: FloatArray
     optimality: float
     reason: StopReason
-    view: ViewName = "own"
+    view: ViewName = "per-step"
     rate: float | None = None
 
     @property

@@ -14,7 +14,7 @@ from driftglm.fitting.fitted import Columns
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.settings import Settings
 from driftglm.objective import Noise, Problem
-from driftglm.solvers.coupling import Alone, Coupling, Softmax
+from driftglm.solvers.coupling import Coupling, Softmax, Uncoupled
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _coupled(
 ) -> tuple[list[Family], Coupling]:
     """The responses' families, and the coupling that changes their offsets (and tilts) in place."""
     if not family.coupled:
-        return [family for _ in offsets], Alone()
+        return [family for _ in offsets], Uncoupled()
     if not settings.prior.posterior:  # a mode has next to no uncertainty to tilt
         return [family for _ in offsets], Softmax(tuple(offsets), np.ones_like(weights), weights)
     tilts = tuple(np.zeros(weights.size) for _ in offsets)

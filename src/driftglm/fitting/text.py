@@ -20,7 +20,7 @@ from driftglm.fitting.text_data import Background, Contexts, column_names
 from driftglm.fitting.text_remote import add_up, check_counts, gathered, locate, word_engine
 from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
 from driftglm.fitting.worker_rows import Workers
-from driftglm.solvers.coupling import Alone
+from driftglm.solvers.coupling import Uncoupled
 from driftglm.solvers.text_engine import WordEngine
 
 N_VALIDATION_STEPS = 2
@@ -153,7 +153,7 @@ def fit_contexts(
         base,
         replace(plan.settings, center=center, engine=engine),
         progress=progress_line if plan.verbose else None,
-        journal=None if file is None else file.next_stage(Alone()),
+        journal=None if file is None else file.next_stage(Uncoupled()),
     )
     if plan.verbose:
         sys.stderr.write("\n")

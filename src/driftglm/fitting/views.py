@@ -12,7 +12,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.design import Design
 from driftglm.fitting.rows import Rows
 
-ViewName = Literal["own", "left"]
+ViewName = Literal["per-step", "residual"]
 LEVELS_MOVE, COLUMNS_MOVE = 0.01, 10.0
 """Levels move if their variance is above this share of what there is to explain, columns if the F
 statistic of their means by step is above this for one of them."""
@@ -41,15 +41,15 @@ def views_of(
     their rows.
     """
     if not responses[0].intercept:
-        return [View("own", None)], *responses[0].design()
+        return [View("per-step", None)], *responses[0].design()
     found = [each.own_means() for each in responses]
-    own = View("own", np.mean([share for share, _ in found], axis=0))
-    left = View("left", None, flat_first=True)
+    per_step = View("per-step", np.mean([share for share, _ in found], axis=0))
+    residual = View("residual", None, flat_first=True)
     raw, order = responses[0].design()
     if kept is not None:
-        return [left if kept == "left" else own], raw, order
+        return [residual if kept == "residual" else per_step], raw, order
     moved = max(v / each.scale.reference for (_, v), each in zip(found, responses, strict=True))
     columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
     if moved < LEVELS_MOVE or columns < COLUMNS_MOVE:
-        return [own], raw, order
-    return [own, left], raw, order
+        return [per_step], raw, order
+    return [per_step, residual], raw, order

@@ -17,7 +17,7 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.objective import Objective, State
 from driftglm.priors import Penalty
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
-from driftglm.solvers.coupling import Alone, Coupling
+from driftglm.solvers.coupling import Coupling, Uncoupled
 from driftglm.solvers.journal import Journal, NoJournal
 from driftglm.solvers.kernels import search_inplace, sweep_inplace
 from driftglm.solvers.rowstate import LEAST_DAMPING, RowWork
@@ -191,7 +191,7 @@ class BlockSolver:
         """Search for a start, then ascend until no coefficient is pulled by more than `tol`."""
         pairs = zip(as_tuple(objectives), as_tuple(states), strict=True)
         works = [_Pass(objective, state.copy()) for objective, state in pairs]
-        coupling, journal = coupling or Alone(), journal or NoJournal()
+        coupling, journal = coupling or Uncoupled(), journal or NoJournal()
         history: list[float] = []
         pulls: list[float] = []
         if (saved := journal.read()) is not None:

@@ -35,7 +35,7 @@ from driftglm.priors.weights import (
 )
 from driftglm.solvers.background import update_background
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
-from driftglm.solvers.coupling import Alone, Coupling
+from driftglm.solvers.coupling import Coupling, Uncoupled
 from driftglm.solvers.damping import damp_inplace
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.kernels import gradient_inplace, shift_inplace
@@ -252,7 +252,7 @@ class CAVISolver:
         """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
         pairs = zip(as_tuple(bounds), as_tuple(posteriors), strict=True)
         works = [_Work(bound, posterior.copy()) for bound, posterior in pairs]
-        climb = _Climb(works, coupling or Alone(), max_iter, progress)
+        climb = _Climb(works, coupling or Uncoupled(), max_iter, progress)
         journal = journal or NoJournal()
         n_rows = works[0].problem.n_rows
         reason = StopReason.MAX_ITER

@@ -42,7 +42,7 @@ class Coupling(Protocol):
 
 
 @dataclass(frozen=True)
-class Alone:
+class Uncoupled:
     """A single response: nothing to do."""
 
     constant: float = 0.0

@@ -19,7 +19,7 @@ from scipy.optimize import OptimizeResult, minimize
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.objective import Objective, State
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
-from driftglm.solvers.coupling import Alone, Coupling
+from driftglm.solvers.coupling import Coupling, Uncoupled
 from driftglm.solvers.journal import Journal, NoJournal
 from driftglm.solvers.rowstate import RowWork
 
@@ -301,7 +301,7 @@ class LBFGSSolver:
         journal: Journal | None = None,
     ) -> SolverResult[State]:
         """Ascend in rounds until no coefficient is pulled by more than `tol`."""
-        problems, coupling = as_tuple(objectives), coupling or Alone()
+        problems, coupling = as_tuple(objectives), coupling or Uncoupled()
         journal = journal or NoJournal()
         found = [state.copy() for state in as_tuple(states)]
         history: list[float] = []

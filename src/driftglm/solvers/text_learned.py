@@ -133,7 +133,7 @@ class Mixture:
 
 
 @dataclass
-class PosteriorsHere:
+class LocalPosteriors:
     """The words' posteriors in this process."""
 
     words: Words
@@ -209,7 +209,7 @@ class LearnedTextSolver:
         if self.engine is not None:
             return self.engine.posteriors(problem, scene)
         start = scene.start_paths(problem.n_words)
-        return PosteriorsHere(Words.of(problem), scene, start, self.n_jobs)
+        return LocalPosteriors(Words.of(problem), scene, start, self.n_jobs)
 
     def solve(
         self,

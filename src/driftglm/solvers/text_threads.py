@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from driftglm._threads import each, n_threads
+from driftglm._threads import n_threads, parallel_for
 from driftglm._typing import FloatArray
 
 N_CHUNKS = 64
@@ -30,7 +30,7 @@ def run_chunks(
     """Call `visit(chunk, first, last)` for every chunk of so many words, or for those given."""
     given = chunks(words) if isinstance(words, int) else words
     parts = [(c, first, last) for c, (first, last) in enumerate(given)]
-    each(visit, parts, n_threads(n_jobs))
+    parallel_for(visit, parts, n_threads(n_jobs))
 
 
 def in_order(parts: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ CHUNK = 1 << 20
 
 
 @dataclass
-class Desk:
+class ExperimentRun:
     """Folder and way of working of one run.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._threads import each, ranges
+from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design.base import RowArray
 
@@ -33,7 +33,7 @@ def only_ones(values: FloatArray, threads: int = 1) -> bool:
     """Every value is one or zero."""
     found: list[bool] = []
     parts = ranges(values.size, threads)
-    each(lambda a, b: found.append(_only_ones(values[a:b])), parts, threads)
+    parallel_for(lambda a, b: found.append(_only_ones(values[a:b])), parts, threads)
     return all(found)
 
 
@@ -56,13 +56,13 @@ def columns_of_csr(
     n_steps = layout[1].size - 1
     counts = np.zeros((n_steps, n_features), dtype=np.int64)
     parts = ranges(n_steps, n_steps)  # steps differ in size: whoever is free takes the next
-    each(lambda a, b: _count_inplace(csr, layout, a, b, counts), parts, threads)
+    parallel_for(lambda a, b: _count_inplace(csr, layout, a, b, counts), parts, threads)
     segments = _place(counts)
     n_entries = int(counts.sum())
     values = np.empty(0 if ones else n_entries, dtype=csr[2].dtype)
     rows = np.empty(n_entries, dtype=np.int32)
     entries = values, rows, segments
-    each(lambda a, b: _fill_inplace(csr, layout, a, b, entries), parts, threads)
+    parallel_for(lambda a, b: _fill_inplace(csr, layout, a, b, entries), parts, threads)
     return entries
 
 
