@@ -29,7 +29,7 @@ from driftglm import DriftRegressor
 from driftglm.demo.run import DEV, SPEC, load_volatility
 from driftglm.design import directions as design_directions
 from driftglm.estimators import base
-from driftglm.fitting import fitted, posteriors, rows
+from driftglm.fitting import fits, posteriors, rows
 from driftglm.fitting.views import View, views_of
 from driftglm.priors import Learned
 from driftglm.tables import fit_encoder
@@ -98,7 +98,7 @@ def own_always_in():
 
 def level_at(which):
     """The forecast of the level at each step's own center (0) or at one fixed point (1) alone."""
-    both = fitted.level_forecast
+    both = fits.level_forecast
 
     def ahead(self, n_steps, moved):
         found = []
@@ -107,14 +107,14 @@ def level_at(which):
             found.append(both(*law))
             return found[-1]
 
-        with patch.object(fitted, "level_forecast", kept):
+        with patch.object(fits, "level_forecast", kept):
             means, variances = averaged(self, n_steps, moved)
         if moved is not None and moved[0].any() and len(found) > self.scale.size:
             means[0], variances[0] = found[which]
         return means, variances
 
-    averaged = fitted.LevelFit.averaged_ahead
-    return patch.object(fitted.LevelFit, "averaged_ahead", ahead)
+    averaged = fits.LevelFit.averaged_ahead
+    return patch.object(fits.LevelFit, "averaged_ahead", ahead)
 
 
 VARIANTS = {

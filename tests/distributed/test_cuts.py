@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm.families import family_named
+from driftglm.fitting.fit_rows import fit_rows
 from driftglm.fitting.reading import Given, Reading, read_vectors
 from driftglm.fitting.rows import rows_in_memory
-from driftglm.fitting.run import fit_rows
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.text_data import collapse
 from driftglm.fitting.text_remote import add_up, check_counts, locate, word_engine

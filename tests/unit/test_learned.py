@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from driftglm import DriftRegressor
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
-from driftglm.fitting.fitted import PosteriorFit
+from driftglm.fitting.fits import PosteriorFit
 from driftglm.priors import Learned
 from driftglm.simulate import simulate_panel
 

@@ -24,7 +24,7 @@ from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
 from driftglm.fitting.fit import X_FORMAT, Fitted, Plan, fit_given, fit_more
-from driftglm.fitting.fitted import Fit
+from driftglm.fitting.fits import Fit
 from driftglm.fitting.modes import SOLVERS
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.prediction import eta_means, eta_moments

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
-from driftglm.fitting.fitted import Fit, Step
+from driftglm.fitting.fits import Fit, Step
 
 INCLUDED = 0.5
 LEVEL = 0.9

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from driftglm.exceptions import DataWarning
+from driftglm.fitting.fit_rows import fit_rows
 from driftglm.fitting.prediction import eta_means
 from driftglm.fitting.rows import Rows
-from driftglm.fitting.run import fit_rows
 from driftglm.fitting.settings import Settings
 
 Extrapolation = Literal["forecast", "hold"]

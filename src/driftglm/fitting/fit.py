@@ -14,10 +14,10 @@ from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
 from driftglm.fitting.extrapolation import Extrapolation, validated
+from driftglm.fitting.fit_rows import fit_rows
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
 from driftglm.fitting.rows import Rows, rows_in_memory
-from driftglm.fitting.run import fit_rows
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers, rows_on_workers
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from driftglm._warnings import warn
 from driftglm.exceptions import DataError, DataWarning
-from driftglm.fitting.fitted import ModeFit
+from driftglm.fitting.fits import ModeFit
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
 from driftglm.fitting.rows import Rows
-from driftglm.fitting.runs import Runs
 from driftglm.fitting.settings import Settings
+from driftglm.fitting.solver_runs import Runs
 from driftglm.fitting.starts import Init
 from driftglm.objective import Objective, State
 from driftglm.priors import PathPrior, PathStats

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.fitting.fitted import Fit, Step
+from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.views import ViewName
 from driftglm.solvers import StopReason
 

@@ -10,11 +10,11 @@ from typing import cast
 from driftglm._typing import FloatArray
 from driftglm.design.directions import direction_count
 from driftglm.exceptions import DataError
-from driftglm.fitting.fitted import PosteriorFit
+from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.outcome import Forecaster, Outcome, noise_ahead
 from driftglm.fitting.problem import Posed, pose
 from driftglm.fitting.rows import Rows
-from driftglm.fitting.runs import Runs
+from driftglm.fitting.solver_runs import Runs
 from driftglm.fitting.starts import Init
 from driftglm.fitting.views import View, views_of
 from driftglm.objective import Background, Bound, Posterior

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.fitting.fitted import Step
+from driftglm.fitting.fits import Step
 from driftglm.fitting.outcome import Forecaster
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import Design
 from driftglm.families import Family
-from driftglm.fitting.fitted import Columns
+from driftglm.fitting.fits import Columns
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.settings import Settings
 from driftglm.objective import Noise, Problem

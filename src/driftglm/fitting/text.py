@@ -15,7 +15,7 @@ from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
 from driftglm.fitting.extrapolation import LEAST_STEPS, Extrapolation
-from driftglm.fitting.runs import progress_line
+from driftglm.fitting.solver_runs import progress_line
 from driftglm.fitting.text_data import Background, Contexts, column_names
 from driftglm.fitting.text_remote import add_up, check_counts, gathered, locate, word_engine
 from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text

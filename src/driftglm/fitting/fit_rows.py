@@ -9,8 +9,8 @@ from driftglm.fitting.modes import find_mode
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.posteriors import infer_posterior
 from driftglm.fitting.rows import Rows
-from driftglm.fitting.runs import Runs
 from driftglm.fitting.settings import Settings
+from driftglm.fitting.solver_runs import Runs
 from driftglm.priors import Learned, PathPrior
 
 
