@@ -142,7 +142,9 @@ def test_a_time_of_day_alone_is_said_to_be_one():
 
 @pytest.mark.parametrize("cell", ["13.04.19", "04/13/19", "19-04-13", "3.4.19"])
 def test_years_of_two_digits_are_not_guessed(cell):
-    with pytest.raises(DataError, match=r"a year of two digits is not guessed.*--date-format"):
+    with pytest.raises(
+        DataError, match=r"a year of two digits is not guessed.*--date-format %d\.%m\.%y,"
+    ):
         read_dates(pd.Series([cell]), "a.csv")
 
 

@@ -208,15 +208,15 @@ class FormatSearch:
                 "format a column is allowed. Correct it, or pass another (--date-format, "
                 "date_format=)."
             )
-        why = "every row needs one"
+        why, example = "every row needs one", "%d.%m.%Y"
         if re.fullmatch(r"\d{1,2}:\d{2}.*", cell):
             why = "a time of day alone is none, and every row needs one"
         elif re.match(r"(\d{1,2}[./-]){2}\d{2}\b", cell):
-            why = "a year of two digits is not guessed"
+            why, example = "a year of two digits is not guessed", "%d.%m.%y"
         raise DataError(
             f"{self.table}: row {row} has the date {cell!r:.40}; {why}. Write 2004-03-15 or the "
             "like, or, if all rows are written alike, pass their format in the words of strptime "
-            "(--date-format %d.%m.%Y, date_format=)."
+            f"(--date-format {example}, date_format=)."
         )
 
     def _refuse_mixed(self, unique: pd.Series, form: str, days: pd.Series) -> None:
