@@ -4,7 +4,7 @@
 
 The default and one choice changed at a time. Real sets: one step ahead, steps up to and including
 the development step, never a test step. Worlds: the four simulated ones, and two of our own, one
-with signal spread over correlated columns, one whose columns and level wander. A cell is the mean
+with signal spread over correlated columns, one whose columns and intercept wander. A cell is the mean
 loss over that of the default, and how much the ELBO rises (nats a fit): below 1 and above 0 speak
 for the change.
 """
@@ -51,7 +51,7 @@ LOSSES = {"elec2": log_loss, "bike_hour": mean_poisson_deviance}
 
 
 def directions(count):
-    """Another number of directions of the background."""
+    """Another number of directions of the shared directions."""
     return patch.object(base, "prior_named", lambda _: Learned(n_directions=count))
 
 
@@ -66,7 +66,7 @@ def rows_for_one(count):
 
 
 def views(*wanted):
-    """Other views of a level; "overall": columns centred overall, levels free at once."""
+    """Other views of an intercept; "overall": columns centred overall, intercepts free at once."""
 
     def chosen(responses, kept=None):
         given, raw, order = views_of(responses, kept)
@@ -96,30 +96,30 @@ def own_always_in():
     return patch.object(rows.Rows, "always_in_means", property(means))
 
 
-def level_at(which):
-    """The forecast of the level at each step's own center (0) or at one fixed point (1) alone."""
-    both = fits.level_forecast
+def intercept_at(which):
+    """The forecast of the intercept at each step's own center (0) or at one fixed point (1) alone."""
+    both = fits.intercept_forecast
 
     def ahead(self, n_steps, moved):
         found = []
 
-        def kept(*law):
-            found.append(both(*law))
+        def kept(*component):
+            found.append(both(*component))
             return found[-1]
 
-        with patch.object(fits, "level_forecast", kept):
+        with patch.object(fits, "intercept_forecast", kept):
             means, variances = averaged(self, n_steps, moved)
         if moved is not None and moved[0].any() and len(found) > self.scale.size:
             means[0], variances[0] = found[which]
         return means, variances
 
-    averaged = fits.LevelFit.averaged_ahead
-    return patch.object(fits.LevelFit, "averaged_ahead", ahead)
+    averaged = fits.InterceptFit.averaged_ahead
+    return patch.object(fits.InterceptFit, "averaged_ahead", ahead)
 
 
 VARIANTS = {
     "as it is": lambda: patch.object(posteriors, "RACE", posteriors.RACE),
-    "no background": lambda: directions(0),
+    "no shared": lambda: directions(0),
     "10 directions": lambda: directions(10),
     "25 directions": lambda: directions(25),
     "100 directions": lambda: directions(100),
@@ -133,15 +133,15 @@ VARIANTS = {
     "per-step and overall": lambda: views("per-step", "overall"),
     "per-step, residual and overall": lambda: views("per-step", "residual", "overall"),
     "always-in at own means": own_always_in,
-    "level at own centers": lambda: level_at(0),
-    "level at one point": lambda: level_at(1),
+    "intercept at own centers": lambda: intercept_at(0),
+    "intercept at one point": lambda: intercept_at(1),
 }
 
 TEXT_VARIANTS = {
     "as it is": {},
-    "no path of the background's own": {"fit_intercept": False},
+    "no path of the shared directions's own": {"fit_intercept": False},
     "effects not centred": {"center": False},
-    "background of all steps": {"background": "all"},
+    "shared of all steps": {"shared": "all"},
     "weights for all effects together": {"tie": "path"},
     "held, not forecast": {"extrapolate": "hold"},
 }
@@ -179,7 +179,7 @@ def world_steps(kind):
 
 
 def own_world(kind, seed, n_steps=8, n_rows=150):
-    """Signal along hidden factors of 400 columns; or 30 columns and a level that wander.
+    """Signal along hidden factors of 400 columns; or 30 columns and an intercept that wander.
 
     Effects act on what a column is (wandering), or on its distance from its step's mean (apart).
     """
@@ -194,8 +194,8 @@ def own_world(kind, seed, n_steps=8, n_rows=150):
         within = rng.normal(size=(time.size, 30))
         X = wander[time] + within
         acts = X if kind == "wandering" else within
-        level = np.cumsum(0.5 * rng.normal(size=n_steps + 1))
-        eta = acts[:, :6] @ (0.3 * rng.normal(size=6)) + level[time]
+        intercept = np.cumsum(0.5 * rng.normal(size=n_steps + 1))
+        eta = acts[:, :6] @ (0.3 * rng.normal(size=6)) + intercept[time]
     y = eta + 0.5 * rng.normal(size=time.size)
     past = time < n_steps
     return (X[past], y[past], time[past]), (X[~past], y[~past])

@@ -47,7 +47,7 @@ def compare_solvers(train, test, n_iterations):
     objective = Objective(
         design=design,
         family=Gaussian(),
-        levels=rows.levels(order),
+        intercepts=rows.intercepts(order),
         noise=Noise(None, rows.scale.noise),
         y=y[order],
         weights=np.ones(y.size),

@@ -16,7 +16,7 @@ FREE = 10.0
 """Peers have no common way to leave a column unpenalised: it is made this much larger."""
 ABOUT = {
     "small": "A panel drawn from the model: 20 features, 8 steps of 60 rows; small enough "
-    "for all. One draw, in which the level's last jump is most of everyone's error.",
+    "for all. One draw, in which the intercept's last jump is most of everyone's error.",
     "const": "Simulated world: 40 of 1,000 binary features matter, all constant; 8 steps of 300.",
     "rw": "The same, coefficients are random walks.",
     "mixed": "The same, a quarter each constant, random walk, autoregression, switch.",

@@ -78,9 +78,9 @@ class TextObjective:
 
     def __call__(self, beta):
         """Value and gradient, both of what is minimised."""
-        log_density, laws, _ = self.prior.evaluate(beta)
+        log_density, components, _ = self.prior.evaluate(beta)
         value = -log_density
-        gradient = prior_gradient(beta, laws)
+        gradient = prior_gradient(beta, components)
         for t, (counts, effects, base) in enumerate(self.steps):
             eta = effects @ beta[:, :, t].T + base
             log_p = eta - logsumexp(eta, axis=1, keepdims=True)
@@ -90,9 +90,9 @@ class TextObjective:
         return value, gradient
 
 
-def prior_gradient(beta, laws):
+def prior_gradient(beta, components):
     """Of minus the log density: omega beta_t + omega_alpha (neighbours) + omega_end at the ends."""
-    omega, omega_alpha, omega_end = (laws[..., k][..., None] for k in range(3))
+    omega, omega_alpha, omega_end = (components[..., k][..., None] for k in range(3))
     out = omega * beta
     out[:, :, 1:] += omega_alpha * beta[:, :, :-1]
     out[:, :, :-1] += omega_alpha * beta[:, :, 1:]

@@ -94,21 +94,23 @@ def measure_pass(quick):
             f"the median pass takes {took * rate / n_bytes:.1f} times that"
         )
     said = f"A full pass of the learned fit at paper scale: {took:.3f} s (median of {len(passes)}; "
-    said += f"least {min(passes):.3f}, largest {max(passes):.3f}). A pass visits one feature after "
+    said += (
+        f"least {min(passes):.3f}, largest {max(passes):.3f}). A pass updates one feature after "
+    )
     said += f"the other, so its yardstick is a streaming read with one thread (numba): {shown[0]}."
     return [said, f"For information, a streaming read with all threads: {shown[1]}."]
 
 
 def full_passes(X, y, time):
-    """Seconds of every pass of a fit that visits all features, levels and background included."""
-    visit, seconds = cavi._Work._visit, []  # noqa: SLF001
+    """Seconds of every pass of a fit that updates all features, intercepts and background included."""
+    update, seconds = cavi._Work._update, []  # noqa: SLF001
 
     def measured(work, order):
-        took, _ = timed(lambda: visit(work, order))
+        took, _ = timed(lambda: update(work, order))
         if order.size == X.shape[1]:
             seconds.append(took)
 
-    with patch.object(cavi._Work, "_visit", measured):  # noqa: SLF001
+    with patch.object(cavi._Work, "_update", measured):  # noqa: SLF001
         DriftRegressor().fit(X, y, time=time)
     return seconds
 

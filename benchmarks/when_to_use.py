@@ -2,7 +2,7 @@
 
     python benchmarks/when_to_use.py [--seeds 10] [--steps 2 4 8 16] [--rows 50 200 1000]
 
-Panels drawn from the model: 100 features of which 8 matter, a level that moves, Gaussian noise. A
+Panels drawn from the model: 100 features of which 8 matter, an intercept that moves, Gaussian noise. A
 cell is the learned prior's test MSE over that of the best of seven tuned baselines (the best after
 the fact, by the mean over seeds, which favours them); below 1 the learned prior is better. Then the
 name of that baseline, and in brackets the share of test rows inside the learned 90 % intervals.
@@ -24,7 +24,7 @@ WORLDS = {
     "effects drift slowly (about .9)": 300.0,
     "effects drift fast (about .6)": 20.0,
 }
-"""Rates of the law of the autocorrelation."""
+"""Rates of the component of the autocorrelation."""
 
 
 def baselines():

@@ -30,9 +30,9 @@ def word_panel(seed=0, n_rows=27_159, n_features=10_000, n_steps=10):
     time = np.sort(rng.integers(0, n_steps, n_rows))
     paths = np.zeros((n_features, n_steps))
     for i in rng.choice(n_features, n_features // 50, replace=False):
-        level = 0.08 * rng.normal()
-        walk = np.cumsum(0.3 * abs(level) * rng.normal(size=n_steps))
-        paths[i] = level + walk * rng.integers(2)
+        intercept = 0.08 * rng.normal()
+        walk = np.cumsum(0.3 * abs(intercept) * rng.normal(size=n_steps))
+        paths[i] = intercept + walk * rng.integers(2)
     y = 0.33 * rng.normal(size=n_rows)
     for t in range(n_steps):
         y[time == t] += X[time == t] @ paths[:, t]

@@ -32,7 +32,7 @@ class Design:
     n_steps
         Columns a feature: 1, or T where every step has its own.
     free
-        Columns that do not say how strong a penalty must be: those always in, and the level's.
+        Columns that do not say how strong a penalty must be: those always in, and the intercept's.
     """
 
     X: Any
@@ -58,14 +58,14 @@ class Design:
         return float(norms[~self.free].max())
 
     def linear(self, solution: Solution) -> Linear:
-        """The coefficients of the newest step; the expanded column of ones is a level."""
+        """The coefficients of the newest step; the expanded column of ones is an intercept."""
         paths = solution.coef.reshape(-1, self.n_steps)
-        level = 0.0
+        intercept = 0.0
         if self.n_steps > 1:
-            level, paths = paths[-1, -1], paths[:-1]
+            intercept, paths = paths[-1, -1], paths[:-1]
         kept = int((np.abs(paths).max(axis=1) > SMALL).sum())
         return Linear(
-            self.family, paths[:, -1], solution.intercept + level, kept, solution.converged
+            self.family, paths[:, -1], solution.intercept + intercept, kept, solution.converged
         )
 
 

@@ -50,13 +50,13 @@ def _logistic(design: Design, strengths: FloatArray, start: Solution | None) -> 
         coefs, _ = (
             import_module("celer")
             .LogisticRegression()
-            .path(_with_level(design), signs, weights, solver="celer-pn", coef_init=first)
+            .path(_with_intercept(design), signs, weights, solver="celer-pn", coef_init=first)
         )
     for coef in coefs.T:
         yield Solution(coef[:-1].copy(), LEVEL * float(coef[-1]), said[0])
 
 
-def _with_level(design: Design) -> Any:
+def _with_intercept(design: Design) -> Any:
     tens = np.full((design.y.size, 1), LEVEL)
     if isinstance(design.X, np.ndarray):
         return np.asfortranarray(np.hstack([design.X, tens]))

@@ -31,7 +31,7 @@ def kernel(function: Function) -> Function:
     module-level kernel is fine.
     """
     home = cache_home()
-    with _kept_in(_folder(home)):
+    with _stored_in(_folder(home)):
         compile_ = numba.njit(cache=home is not None, error_model="numpy", nogil=True)
         compiled = compile_(function)
     _KERNELS.append(compiled)
@@ -110,7 +110,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 @contextmanager
-def _kept_in(home: str | None) -> Iterator[None]:
+def _stored_in(home: str | None) -> Iterator[None]:
     """Functions compiled in this context have their cache there; others keep their own place."""
     before = config.CACHE_DIR
     if home:

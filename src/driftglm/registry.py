@@ -47,9 +47,9 @@ ESTIMATORS = (
 RECORDS = (
     "driftglm.data.timesteps:TimeAxis",
     "driftglm.evaluation.comparison:Comparison",
-    "driftglm.fitting.fits:BackgroundFit",
+    "driftglm.fitting.fits:SharedFit",
     "driftglm.fitting.fits:Columns",
-    "driftglm.fitting.fits:LevelFit",
+    "driftglm.fitting.fits:InterceptFit",
     "driftglm.fitting.fits:ModeFit",
     "driftglm.fitting.fits:PosteriorFit",
     "driftglm.fitting.outcome:Forecaster",

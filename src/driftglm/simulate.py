@@ -51,17 +51,17 @@ def simulate_panel(  # noqa: PLR0913
     n_active: int = 8,
     rate: float = 20.0,
     scale: float = 0.25,
-    level: float = 1.0,
+    intercept: float = 1.0,
     noise_variance: float = 0.25,
     family: str = "gaussian",
     random_state: int | np.random.Generator = 0,
 ) -> Panel:
     """Draw a panel whose active paths follow stationary chains.
 
-    Every active feature draws its own alpha from the exponential law of the given `rate` on
+    Every active feature draws its own alpha from the exponential distribution of the given `rate` on
     (-C, 0], its own scale (log-normal around `scale`), and a path from the stationary chain of
-    that autocorrelation. The intercept is a flat level plus an AR(1) of standard deviation
-    `level` / 2. Columns of X are standard normal. `family` is the law of y given the linear
+    that autocorrelation. The intercept is a constant plus an AR(1) of standard deviation
+    `intercept` / 2. Columns of X are standard normal. `family` is the distribution of y given the linear
     predictor: "gaussian" with `noise_variance` about it, "binomial" 0 or 1 with it as logit,
     "poisson" counts with it as log rate, or another registered family with one linear predictor a
     row, whose noise or dispersion, if it has one, is `noise_variance`.
@@ -73,7 +73,7 @@ def simulate_panel(  # noqa: PLR0913
     >>> panel.X.shape, panel.coef_path.shape
     ((1600, 5), (9, 5))
     """
-    law = uncoupled_family(family)
+    distribution = uncoupled_family(family)
     rng = np.random.default_rng(random_state)
     n_all = n_timesteps + 1
     coef_path = np.zeros((n_all, n_features))
@@ -81,11 +81,11 @@ def simulate_panel(  # noqa: PLR0913
         alpha = -ALPHA_BOUND + _truncated_exponential(rate, rng)
         rho = -2 * alpha / (1 + np.sqrt(1 - 4 * alpha**2))
         coef_path[:, i] = scale * np.exp(0.5 * rng.normal()) * _chain(n_all, rho, rng)
-    intercept_path = level * (1 + 0.5 * _chain(n_all, 0.8, rng))
+    intercept_path = intercept * (1 + 0.5 * _chain(n_all, 0.8, rng))
     time = np.repeat(np.arange(n_all), rows_per_step)
     X = rng.normal(size=(time.size, n_features))
     eta = np.einsum("ni,ni->n", X, coef_path[time]) + intercept_path[time]
-    mean, y = law.mean(eta, CERTAIN), law.draw(eta, noise_variance, rng)
+    mean, y = distribution.mean(eta, CERTAIN), distribution.draw(eta, noise_variance, rng)
     past = time < n_timesteps
     return Panel(
         X=X[past],
@@ -164,8 +164,8 @@ def simulate_text(  # noqa: PLR0913
     coef_path = np.zeros((n_all, n_effects, n_words))
     for i in range(n_effects):
         for w in rng.choice(n_words, min(words_per_effect, n_words), replace=False):
-            level = scale * rng.choice([-1.0, 1.0])
-            coef_path[:, i, w] = level + drift * _chain(n_all, correlation, rng)
+            constant = scale * rng.choice([-1.0, 1.0])
+            coef_path[:, i, w] = constant + drift * _chain(n_all, correlation, rng)
     time = np.repeat(np.arange(n_all), docs_per_step)
     effects = (rng.random((time.size, n_effects)) < 0.5).astype(np.float64)  # noqa: PLR2004
     eta = background[time] + np.einsum("ni,niw->nw", effects, coef_path[time])
@@ -186,7 +186,7 @@ def simulate_text(  # noqa: PLR0913
 
 
 def _truncated_exponential(rate: float, rng: np.random.Generator) -> float:
-    """A draw from the exponential law on (0, C], by inversion; rate 0 is uniform."""
+    """A draw from the exponential distribution on (0, C], by inversion; rate 0 is uniform."""
     u = rng.random()
     if rate == 0:
         return float(ALPHA_BOUND * u)

@@ -124,11 +124,11 @@ def test_contexts_on_workers_are_cut_where_they_are(prior):
         there = add_up(check_counts(locate(parts, engine, "hold"), words), text.effects, text.time)
         for step in (3, 5):
             ends = []
-            for source, visits in ((here.before(step), None), (there.before(step), engine)):
+            for source, updates in ((here.before(step), None), (there.before(step), engine)):
                 n_steps = int(source.codes.max()) + 1
                 assert n_steps == step
                 base = source.log_background(n_steps, "step", 0.5)
-                ends.append(solve_text(source, base, replace(settings, engine=visits)))
+                ends.append(solve_text(source, base, replace(settings, engine=updates)))
             for name in ("coef_path", "background"):
                 paths = [getattr(end.fit, name)() for end in ends]
                 assert_allclose(paths[1], paths[0], rtol=1e-9, atol=1e-11)

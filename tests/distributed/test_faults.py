@@ -170,7 +170,7 @@ def test_a_fit_that_goes_on_ends_where_it_would_have_ended(tmp_path, monkeypatch
     given = {"prior": prior, "max_iter": 25, "tol": 1e-8}
     whole = fit(maker(**given), X, y, time)
     file = tmp_path / "fit.checkpoint"
-    owner, name = (_Climb, "_visit_all") if prior == "learned" else (_Pass, "ascend")
+    owner, name = (_Climb, "_update_all") if prior == "learned" else (_Pass, "ascend")
     for stop in (4, 9):
         _stop_at(monkeypatch, owner, name, stop)
         with contextlib.suppress(Stop):
@@ -200,7 +200,7 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     X, y, time = rows()
     file = tmp_path / "fit.checkpoint"
-    _stop_at(monkeypatch, _Climb, "_visit_all", 3)
+    _stop_at(monkeypatch, _Climb, "_update_all", 3)
     with pytest.raises(Stop):
         fit(DriftRegressor(), X, y, time, checkpoint=file)
     monkeypatch.undo()

@@ -134,7 +134,7 @@ def test_other_forms_of_rows_and_vectors(four, form):
 
 
 def factors():
-    """Signal spread over all columns, levels and columns that move."""
+    """Signal spread over all columns, intercepts and columns that move."""
     rng = np.random.default_rng(0)
     time = np.repeat(np.arange(6), 60)
     both = rng.normal(size=(360, 2)) + time[:, None] / 2
@@ -142,11 +142,11 @@ def factors():
     return X, both[:, 0] + time + rng.normal(size=360), time
 
 
-def test_a_background_and_two_views_of_the_levels():
+def test_shared_directions_and_two_views_of_the_intercepts():
     X, y, time = factors()
     near = fitted(model("gaussian", "learned"), X, y, time)
     far = fitted(model("gaussian", "learned"), da.from_array(X, (100, -1)), y, time)
-    assert near._fits[0].background.root.shape[1] > 0
+    assert near._fits[0].shared.root.shape[1] > 0
     assert_same(far, near)
 
 
@@ -161,11 +161,11 @@ def test_partitions_are_read_once(monkeypatch):
 
     monkeypatch.setattr(Engine, "_submit_load", counted)
     far = fitted(model("gaussian", "learned"), da.from_array(X, (72, -1)), y, time)
-    assert far._fits[0].background.root.shape[1] > 0
+    assert far._fits[0].shared.root.shape[1] > 0
     assert sorted(loaded) == list(range(5))
 
 
-def test_a_background_of_counts():
+def test_shared_directions_of_counts():
     X, y, time = rows("poisson", n_features=20)
     X[:, 5:] += np.random.default_rng(1).normal(size=(N_ROWS, 1))
     near = fitted(model("poisson", "learned", max_iter=5), X, y, time)
@@ -173,7 +173,7 @@ def test_a_background_of_counts():
     assert_same(far, near, inclusion=10 * SAME)
 
 
-def test_sparse_blocks_weights_levels_and_static_columns():
+def test_sparse_blocks_weights_intercepts_and_static_columns():
     X, y, time = rows("gaussian")
     X = sp.csr_matrix(np.where(np.abs(X) < 1.0, 0.0, X))
     weights = np.random.default_rng(5).integers(0, 3, N_ROWS).astype(float)

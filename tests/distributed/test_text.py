@@ -164,16 +164,16 @@ def test_the_client_never_sees_the_counts(monkeypatch):
 
 
 def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
-    """docs/distributed.md: 8 (C N + C F K) bytes come up, 8 (N + G K + laws) go down."""
+    """docs/distributed.md: 8 (C N + C F K) bytes come up, 8 (N + G K + components) go down."""
     up, down = [], []
-    visit, send = DaskPosteriors.visit, TextEngine.send
+    update, send = DaskPosteriors.update, TextEngine.send
 
-    def counted(self, law):
-        report = visit(self, law)
+    def counted(self, component):
+        report = update(self, component)
         up.append(len(pickle.dumps(report)))
         return report
 
-    monkeypatch.setattr(DaskPosteriors, "visit", counted)
+    monkeypatch.setattr(DaskPosteriors, "update", counted)
 
     def weighed(self, message, log_rate):
         down.append(len(pickle.dumps(message)))
@@ -182,10 +182,10 @@ def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
     monkeypatch.setattr(TextEngine, "send", weighed)
     model = fitted(n_workers=2)
     n_chunks, n_contexts, n_paths = len(chunks(90)), model.n_contexts_, 4
-    n_laws = model._fit.posterior.components.count
-    formula = 8 * n_chunks * (n_contexts + n_paths * n_laws)
+    n_components = model._fit.posterior.components.count
+    formula = 8 * n_chunks * (n_contexts + n_paths * n_components)
     assert up[-1] == pytest.approx(formula, rel=0.2)
-    assert down[-1] < 8 * (n_contexts + n_laws * (n_paths + 4 * 4 + 8)) * 1.2 + 1000
+    assert down[-1] < 8 * (n_contexts + n_components * (n_paths + 4 * 4 + 8)) * 1.2 + 1000
 
 
 # ------------------------------------------------------------------- what breaks
@@ -260,7 +260,7 @@ def counted_passes(monkeypatch):
         monkeypatch.setattr(module, name, lambda *args: (passes.append(1), inner(*args))[1])
 
     count(text_mode, "sweep_chunks_inplace")
-    count(text_learned, "visit_chunks_inplace")
+    count(text_learned, "update_chunks_inplace")
     return passes
 
 

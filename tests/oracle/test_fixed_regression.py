@@ -16,7 +16,7 @@ from statsmodels.tsa.statespace.kalman_smoother import KalmanSmoother
 from driftglm import DriftRegressor
 from driftglm.design import ColumnDesign
 from driftglm.families import Gaussian
-from driftglm.objective import Levels, Noise, Objective
+from driftglm.objective import Intercepts, Noise, Objective
 from driftglm.priors import Fixed
 from driftglm.solvers import BlockSolver, LBFGSSolver
 
@@ -160,13 +160,13 @@ def test_the_intercept_of_one_step_is_not_penalised(offset, rng):
     assert_allclose(model.intercept_, ridge.intercept_, rtol=1e-8, atol=1e-8)
 
 
-def objective_with_level(X, y, codes, prior, n_timesteps):
+def objective_with_intercept(X, y, codes, prior, n_timesteps):
     design, order = ColumnDesign.from_matrix(X, codes, n_timesteps)
     return Objective(
         design=design,
         family=Gaussian(),
         prior=prior,
-        levels=Levels(np.ones((1, y.size)), np.array([False]), np.array([y.var()])),
+        intercepts=Intercepts(np.ones((1, y.size)), np.array([False]), np.array([y.var()])),
         noise=Noise(given=NOISE, reference=float(y.var())),
         y=y[order],
         weights=np.ones(y.size),
@@ -177,36 +177,36 @@ def objective_with_level(X, y, codes, prior, n_timesteps):
     )
 
 
-def dense_mode_with_level(X, y, codes, prior, law, n_timesteps):
-    """Paths (p, T) and level (T,) at once; the level's flat part is given a flat prior."""
-    variance, rho = law
+def dense_mode_with_intercept(X, y, codes, prior, component, n_timesteps):
+    """Paths (p, T) and intercept (T,) at once; the intercept's flat part is given a flat prior."""
+    variance, rho = component
     steps = np.arange(n_timesteps)
     inverse = np.linalg.inv(variance * rho ** np.abs(steps[:, None] - steps))
     ones = inverse.sum(axis=1)
-    level_precision = inverse - np.outer(ones, ones) / ones.sum()
+    intercept_precision = inverse - np.outer(ones, ones) / ones.sum()
     wide = time_expanded(np.column_stack([X, np.ones(y.size)]), codes, n_timesteps)
     system = wide.T @ wide / NOISE
     size = X.shape[1] * n_timesteps
     system[:size, :size] += np.kron(np.eye(X.shape[1]), chain_precision(prior, n_timesteps))
-    system[size:, size:] += level_precision
+    system[size:, size:] += intercept_precision
     paths = np.linalg.solve(system, wide.T @ y / NOISE).reshape(-1, n_timesteps)
     return paths[:-1], paths[-1]
 
 
 @pytest.mark.parametrize("empty", [(), (2, 3)])
-def test_level_and_paths_solve_the_joint_dense_system(empty, rng):
+def test_intercept_and_paths_solve_the_joint_dense_system(empty, rng):
     X, y, codes = panel(rng, 3, 7)
     y = y + 5.0 + np.sin(codes)
     keep = ~np.isin(codes, empty)
     X, y, codes = X[keep], y[keep], codes[keep]
     prior = Fixed(scale=0.5, autocorrelation=0.8, boundary="stationary")
-    objective = objective_with_level(X, y, codes, prior, 7)
+    objective = objective_with_intercept(X, y, codes, prior, 7)
     result = BlockSolver().solve(objective, objective.start(), max_iter=50_000, tol=1e-11)
-    law = result.state.level_law[0]
-    assert law[0] > 0, "the level must drift here, or the test says little"
-    paths, level = dense_mode_with_level(X, y, codes, prior, law, 7)
+    component = result.state.intercept_dynamics[0]
+    assert component[0] > 0, "the intercept must drift here, or the test says little"
+    paths, intercept = dense_mode_with_intercept(X, y, codes, prior, component, 7)
     assert_allclose(result.state.beta, paths, rtol=1e-6, atol=1e-7)
-    assert_allclose(result.state.level_mean[0], level, rtol=1e-6, atol=1e-7)
+    assert_allclose(result.state.intercept_mean[0], intercept, rtol=1e-6, atol=1e-7)
 
 
 @BOUNDARIES
@@ -214,12 +214,12 @@ def test_level_and_paths_solve_the_joint_dense_system(empty, rng):
 def test_both_solvers_find_the_one_maximum(boundary, intercept, rng):
     X, y, codes = panel(rng, 5, 6)
     prior = Fixed(scale=0.5, autocorrelation=0.8, boundary=boundary)
-    objective = objective_with_level(X, y, codes, prior, 6)
+    objective = objective_with_intercept(X, y, codes, prior, 6)
     if not intercept:
-        none = Levels(np.empty((0, y.size)), np.empty(0, bool), np.empty(0))
-        objective = dataclasses.replace(objective, levels=none)
+        none = Intercepts(np.empty((0, y.size)), np.empty(0, bool), np.empty(0))
+        objective = dataclasses.replace(objective, intercepts=none)
     block = BlockSolver().solve(objective, objective.start(), max_iter=50_000, tol=1e-10)
     lbfgs = LBFGSSolver().solve(objective, objective.start(), max_iter=50_000, tol=1e-9)
     assert_allclose(lbfgs.history[-1], block.history[-1], rtol=1e-10)
-    # With a level the two may settle its law on different points of a flat likelihood.
+    # With an intercept the two may settle its component on different points of a flat likelihood.
     assert_allclose(lbfgs.state.beta, block.state.beta, rtol=1e-6, atol=1e-6)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from driftglm.priors.learned import Learned, level_components, level_log_weights
+from driftglm.priors.learned import Learned, intercept_components, intercept_log_weights
 from driftglm.priors.mixture import (
     NEGLIGIBLE,
     STATIC_CHAIN,
@@ -42,9 +42,11 @@ FORMS = pytest.mark.parametrize(
 )
 
 
-def laws_of(laws, boundary, n_timesteps):
+def components_of(components, boundary, n_timesteps):
     """Components from (static, dynamic, rho), those that share a chain side by side."""
-    static, dynamic, rho = np.array(sorted(laws, key=lambda law: (law[1], law[2], law[0])), float).T
+    static, dynamic, rho = np.array(
+        sorted(components, key=lambda component: (component[1], component[2], component[0])), float
+    ).T
     return Components(static.copy(), dynamic.copy(), rho.copy(), boundary, n_timesteps)
 
 
@@ -75,9 +77,9 @@ def chain_covariance(dynamic, rho, n, boundary):
     return dynamic * np.linalg.inv(np.eye(n) + alpha * off)
 
 
-def dense_component(law, h, b, boundary):
-    """Log evidence, mean (T,), covariance (T, T) and KL(posterior || law)."""
-    static, dynamic, rho = law
+def dense_component(component, h, b, boundary):
+    """Log evidence, mean (T,), covariance (T, T) and KL(posterior || component)."""
+    static, dynamic, rho = component
     n = h.size
     if static == 0 and dynamic == 0:
         return 0.0, np.zeros(n), np.zeros((n, n)), 0.0
@@ -102,8 +104,8 @@ def dense_component(law, h, b, boundary):
 
 def dense_mixture(components, log_pi, h, b):
     """Evidences, weights, mean, variance, sum phi (log phi + KL)."""
-    laws = zip(components.static, components.dynamic, components.rho, strict=True)
-    parts = [dense_component(law, h, b, components.boundary) for law in laws]
+    triples = zip(components.static, components.dynamic, components.rho, strict=True)
+    parts = [dense_component(component, h, b, components.boundary) for component in triples]
     evidence = np.array([part[0] for part in parts])
     score = evidence + log_pi
     phi = np.exp(score - score.max())
@@ -137,7 +139,9 @@ def test_the_references_hold_steps_without_data_and_chains_near_one():
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
 def test_block_cases_to_nine_digits(case, kernels):
     h, b = np.array(case["h"]), np.array(case["b"])
-    components = laws_of([(case["static"], case["dynamic"], case["rho"])], "stationary", h.size)
+    components = components_of(
+        [(case["static"], case["dynamic"], case["rho"])], "stationary", h.size
+    )
     evidence, phi, out, _ = run(components, h, b, kernels=kernels)
     assert_array_equal(phi, [1.0])
     assert_allclose(evidence[0], case["log_evidence"], rtol=1e-9, atol=1e-9)
@@ -146,12 +150,12 @@ def test_block_cases_to_nine_digits(case, kernels):
 
 
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
-def test_block_cases_among_other_laws_of_the_same_chain(case):
-    """Laws share a chain's filter and smoother; neighbours must not leak into each other."""
+def test_block_cases_among_other_components_of_the_same_chain(case):
+    """components share a chain's filter and smoother; neighbours must not leak into each other."""
     h, b = np.array(case["h"]), np.array(case["b"])
     static, dynamic, rho = case["static"], case["dynamic"], case["rho"]
     others = [(0.0, 0.0, 0.0), (0.7, 0.0, 0.0), (9.0, dynamic, rho), (0.2, 3.0, 0.4)]
-    components = laws_of([(static, dynamic, rho), *others], "stationary", h.size)
+    components = components_of([(static, dynamic, rho), *others], "stationary", h.size)
     mine = np.flatnonzero((components.static == static) & (components.dynamic == dynamic))[0]
     chosen = np.eye(components.count)[mine]
     evidence, _, out, _ = run(components, h, b, phi=chosen)
@@ -205,7 +209,7 @@ def test_weights_are_proportional_and_negligible_ones_exactly_zero(kernels, rng)
 @BOUNDARIES
 @pytest.mark.parametrize("n_timesteps", [1, 2, 3, 11])
 def test_mixtures_match_dense_algebra(n_timesteps, boundary, kernels, rng):
-    components = laws_of(MIXED, boundary, n_timesteps)
+    components = components_of(MIXED, boundary, n_timesteps)
     for _ in range(4):
         log_pi = np.log(rng.dirichlet(np.ones(components.count)))
         assert_matches_dense(components, log_pi, *data(rng, n_timesteps), kernels=kernels)
@@ -213,22 +217,22 @@ def test_mixtures_match_dense_algebra(n_timesteps, boundary, kernels, rng):
 
 @BOUNDARIES
 @pytest.mark.parametrize("n_timesteps", [1, 2, 5])
-def test_flat_levels_match_dense_algebra(n_timesteps, boundary, rng):
-    components = laws_of(FLAT, boundary, n_timesteps)
+def test_flat_intercepts_match_dense_algebra(n_timesteps, boundary, rng):
+    components = components_of(FLAT, boundary, n_timesteps)
     for _ in range(6):
         h, b = data(rng, n_timesteps)
-        h[rng.integers(n_timesteps)] += 2.0  # a flat level needs data somewhere
+        h[rng.integers(n_timesteps)] += 2.0  # a flat intercept needs data somewhere
         log_pi = np.log(rng.dirichlet(np.ones(components.count)))
         assert_matches_dense(components, log_pi, h, b)
 
 
 @pytest.mark.parametrize("static", [False, True])
-def test_the_laws_of_a_level_match_dense_algebra(static, rng):
-    laws = level_components(1.7, 6, static=static)
+def test_the_components_of_an_intercept_match_dense_algebra(static, rng):
+    components = intercept_components(1.7, 6, static=static)
     h, b = data(rng, 6)
-    log_pi = level_log_weights(laws.count)
+    log_pi = intercept_log_weights(components.count)
     assert_allclose(np.exp(log_pi).sum(), 1.0, rtol=1e-12)
-    assert_matches_dense(laws, log_pi, h, b)
+    assert_matches_dense(components, log_pi, h, b)
 
 
 @BOUNDARIES
@@ -244,8 +248,8 @@ def test_the_priors_own_grid_matches_dense_algebra(boundary, rng):
 def test_the_unit_of_a_path_changes_no_evidence(boundary, scale, rng):
     """beta -> scale * beta: K times scale^2, h over scale^2, b over scale."""
     h, b = data(rng, 5)
-    small = laws_of(MIXED, boundary, 5)
-    large = laws_of([(s * scale**2, d * scale**2, r) for s, d, r in MIXED], boundary, 5)
+    small = components_of(MIXED, boundary, 5)
+    large = components_of([(s * scale**2, d * scale**2, r) for s, d, r in MIXED], boundary, 5)
     log_pi = np.zeros(small.count)
     evidence, phi, out, divergence = run(small, h, b, log_pi)
     other = run(large, h / scale**2, b / scale, log_pi)
@@ -259,7 +263,7 @@ def test_the_unit_of_a_path_changes_no_evidence(boundary, scale, rng):
 @BOUNDARIES
 def test_reversing_time_reverses_the_posterior(boundary, rng):
     h, b = data(rng, 8)
-    components = laws_of(MIXED, boundary, 8)
+    components = components_of(MIXED, boundary, 8)
     evidence, phi, out, divergence = run(components, h, b)
     other = run(components, h[::-1].copy(), b[::-1].copy())
     assert_allclose(other[0], evidence, rtol=1e-11, atol=1e-12)
@@ -272,25 +276,25 @@ def test_reversing_time_reverses_the_posterior(boundary, rng):
 
 
 @BOUNDARIES
-def test_without_data_the_weights_and_the_law_are_the_priors(boundary):
-    components = laws_of(MIXED, boundary, 4)
+def test_without_data_the_weights_and_the_component_are_the_priors(boundary):
+    components = components_of(MIXED, boundary, 4)
     pi = np.arange(1.0, components.count + 1)
     pi /= pi.sum()
     evidence, phi, out, divergence = run(components, np.zeros(4), np.zeros(4), np.log(pi))
     assert_array_equal(evidence, 0.0)
     assert_allclose(phi, pi, rtol=1e-14)
     assert_array_equal(out[0], 0.0)
-    laws = zip(components.static, components.dynamic, components.rho, strict=True)
+    triples = zip(components.static, components.dynamic, components.rho, strict=True)
     expected = sum(
         p * (static + (np.diag(chain_covariance(d, r, 4, boundary)) if d > 0 else 0.0))
-        for p, (static, d, r) in zip(pi, laws, strict=True)
+        for p, (static, d, r) in zip(pi, triples, strict=True)
     )
     assert_allclose(out[1], expected, rtol=1e-12)
     assert_allclose(divergence, pi @ np.log(pi), rtol=1e-12)
 
 
-def test_a_flat_level_without_data_stays_at_zero():
-    components = laws_of(FLAT, "stationary", 3)
+def test_a_flat_intercept_without_data_stays_at_zero():
+    components = components_of(FLAT, "stationary", 3)
     evidence, _, out, _ = run(components, np.zeros(3), np.zeros(3))
     assert_array_equal(evidence, 0.0)
     assert_array_equal(out[0], 0.0)
@@ -299,7 +303,7 @@ def test_a_flat_level_without_data_stays_at_zero():
 
 @pytest.mark.parametrize("size", [1e-12, 1e12])
 def test_curvatures_of_any_size_are_finite(size, rng):
-    components = laws_of([*MIXED, *FLAT], "stationary", 6)
+    components = components_of([*MIXED, *FLAT], "stationary", 6)
     h = size * rng.gamma(1.0, 1.0, 6)
     b = np.sqrt(h) * rng.normal(size=6) + h * rng.normal()
     evidence, phi, out, divergence = run(components, h, b)
@@ -311,7 +315,7 @@ def test_curvatures_of_any_size_are_finite(size, rng):
 
 
 def test_overwhelming_evidence_leaves_one_component_and_exact_zeros():
-    components = laws_of(MIXED, "stationary", 3)
+    components = components_of(MIXED, "stationary", 3)
     h = np.full(3, 1e6)
     _, phi, out, _ = run(components, h, h * np.array([3.0, -3.0, 3.0]))
     assert phi[components.is_zero | components.is_static].max() == 0.0
@@ -319,7 +323,7 @@ def test_overwhelming_evidence_leaves_one_component_and_exact_zeros():
 
 
 def test_a_component_of_no_weight_is_never_used():
-    components = laws_of(MIXED, "stationary", 3)
+    components = components_of(MIXED, "stationary", 3)
     log_pi = np.full(components.count, -np.inf)
     log_pi[1] = 0.0
     h = np.full(3, 50.0)
@@ -345,7 +349,7 @@ def test_transitions_are_those_of_the_covariance(boundary, rho, n_timesteps):
 
 @BOUNDARIES
 def test_tables_hold_the_inverse_chain_applied_to_ones(boundary):
-    components = laws_of(MIXED, boundary, 5)
+    components = components_of(MIXED, boundary, 5)
     chains, static, _, _, ones = components.tables()
     assert_array_equal(static, components.static)
     for k in range(components.count):
@@ -356,8 +360,8 @@ def test_tables_hold_the_inverse_chain_applied_to_ones(boundary):
     assert_array_equal(chains == STATIC_CHAIN, components.is_static & ~components.is_zero)
 
 
-def test_taking_and_extending_keep_the_laws():
-    components = laws_of(MIXED, "pinned", 5)
+def test_taking_and_extending_keep_the_components():
+    components = components_of(MIXED, "pinned", 5)
     some = components.take(np.array([0, 3, 5])).extended(2)
     assert_array_equal(some.static, components.static[[0, 3, 5]])
     assert_array_equal(some.dynamic, components.dynamic[[0, 3, 5]])

@@ -44,11 +44,11 @@ def factor(static, dynamic, rho, unit):
 
 
 def make_world(X, y, codes):
-    """Fit with fixed weights and noise; the laws are read off the same grid."""
+    """Fit with fixed weights and noise; the components are read off the same grid."""
     # Every column has mean square 1, so the grid starts at var(y) in the columns' own unit.
     assert_allclose((X**2).mean(axis=0), 1.0, rtol=1e-9)
-    laws = GRID.components(1.0, float(y.size), N_STEPS)
-    pi = np.array([0.5] + [0.5 / (laws.count - 1)] * (laws.count - 1))
+    components = GRID.components(1.0, float(y.size), N_STEPS)
+    pi = np.array([0.5] + [0.5 / (components.count - 1)] * (components.count - 1))
     prior = Learned(
         shares=GRID.shares, correlations=GRID.correlations, n_scales=2, weights=tuple(pi)
     )
@@ -57,16 +57,18 @@ def make_world(X, y, codes):
     ).fit(X, y, time=codes)
     deviation = X.std(axis=0)
     scale = float(np.mean(y**2)) / float(np.median(deviation**-2.0))
-    laws = GRID.components(scale, float(y.size), N_STEPS)
+    components = GRID.components(scale, float(y.size), N_STEPS)
     factors = [
-        np.array([factor(s, d, r, unit) for s, d, r in zip(*laws_of(laws), strict=True)])
+        np.array(
+            [factor(s, d, r, unit) for s, d, r in zip(*components_of(components), strict=True)]
+        )
         for unit in deviation
     ]
     return World(X, y, codes, factors, np.log(pi), model)
 
 
-def laws_of(laws):
-    return laws.static, laws.dynamic, laws.rho
+def components_of(components):
+    return components.static, components.dynamic, components.rho
 
 
 def orthogonal_world(n_features, seed):

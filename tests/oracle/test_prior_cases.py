@@ -27,8 +27,8 @@ def group_id(case):
 
 
 def block_id(case):
-    law = f"static{case['static']}-dynamic{case['dynamic']}-rho{case['rho']}"
-    return f"T{len(case['h'])}-{law}-{CASES['block'].index(case)}"
+    component = f"static{case['static']}-dynamic{case['dynamic']}-rho{case['rho']}"
+    return f"T{len(case['h'])}-{component}-{CASES['block'].index(case)}"
 
 
 each_prior_case = pytest.mark.parametrize("case", CASES["prior"], ids=prior_id)
@@ -97,8 +97,8 @@ def test_exact_prior_of_tied_paths(case):
 def test_gaussian_path_posterior(case):
     h, b = np.array(case["h"]), np.array(case["b"])
     out = np.full((3, h.size), np.nan)
-    law = (case["static"], case["dynamic"], case["rho"])
-    log_evidence, _ = posterior_inplace(h, b, law, out)
+    component = (case["static"], case["dynamic"], case["rho"])
+    log_evidence, _ = posterior_inplace(h, b, component, out)
     # atol for means that are exactly zero (no data) and an evidence that is.
     assert_allclose(log_evidence, case["log_evidence"], rtol=1e-9, atol=1e-12)
     assert_allclose(out[0], case["mean"], rtol=1e-9, atol=1e-12)

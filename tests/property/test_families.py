@@ -258,7 +258,7 @@ def test_converged_means_that_the_gradient_is_small(problem, prior, solver):
     tol = 1e-5
     model = problem.fit(prior=prior, solver=solver, fit_intercept=False, tol=tol, max_iter=5000)
     found = pull(problem, model, prior)
-    # A pass reports the pull on each path at its visit; later visits of others change it a little.
+    # A pass reports the pull on each path at its update; later updates of others change it a little.
     if model.converged_:
         assert found <= 30 * tol
     assert model.converged_ or found > tol / 10

@@ -57,8 +57,8 @@ def problems(draw, max_features=5, min_steps=1):
     X += draw(st.sampled_from([0.0, 1.0])) * rng.normal(size=n_features)
     truth = rng.normal(size=(n_steps, n_features)).cumsum(axis=0) * rng.integers(0, 3, n_features)
     noise = draw(st.sampled_from([0.3, 1.0]))
-    level = rng.normal(size=n_steps).cumsum()
-    y = (X * truth[codes]).sum(axis=1) + level[codes] + noise * rng.normal(size=codes.size)
+    intercept = rng.normal(size=n_steps).cumsum()
+    y = (X * truth[codes]).sum(axis=1) + intercept[codes] + noise * rng.normal(size=codes.size)
     return Problem(X, y, 2000 + codes, rng.uniform(0.3, 3.0, codes.size), rng)
 
 
@@ -116,9 +116,9 @@ def assert_same_fit(other, model, *, rtol=1e-4, coef=1.0, intercept=0.0):
     assert_allclose(other.coef_std_path_ / coef, model.coef_std_path_, rtol=rtol, atol=rtol * size)
     assert_allclose(other.coef_ / coef, model.coef_, rtol=rtol, atol=rtol * size)
     assert_allclose(other.noise_variance_, model.noise_variance_, rtol=rtol)
-    level = np.abs(model.intercept_path_).max() + np.sqrt(model.noise_variance_)
+    magnitude = np.abs(model.intercept_path_).max() + np.sqrt(model.noise_variance_)
     shifted = other.intercept_path_ - intercept
-    assert_allclose(shifted, model.intercept_path_, rtol=rtol, atol=rtol * level)
+    assert_allclose(shifted, model.intercept_path_, rtol=rtol, atol=rtol * magnitude)
     lower, upper = other.coef_interval(0.8) / coef
     assert_allclose(lower, model.coef_interval(0.8)[0], rtol=rtol, atol=3 * rtol * size)
     assert_allclose(upper, model.coef_interval(0.8)[1], rtol=rtol, atol=3 * rtol * size)
@@ -296,7 +296,7 @@ def test_a_constant_in_y_goes_to_the_intercept_alone(problem, constant):
 )
 @few
 def test_the_origin_of_a_feature_goes_to_the_intercept_alone(problem, constants, always_in):
-    """x + c, with coefficient beta, is x and a constant c * beta less in the level."""
+    """x + c, with coefficient beta, is x and a constant c * beta less in the intercept."""
     # Columns without zeros and a single value apart: their unit is then the deviation both times.
     X = problem.X + 0.1
     shift = np.array(constants[: problem.n_features])

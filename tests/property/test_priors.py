@@ -127,10 +127,10 @@ def test_logdet_lies_between_the_limit_and_zero(s, n):
 )
 def test_posterior_of_a_path_reverses_with_time(h, b, static, dynamic, rho):
     forward, backward = np.empty((3, 7)), np.empty((3, 7))
-    h[3] = 1.0  # a flat level needs some data
-    law = (static, dynamic, rho)
-    evidence = posterior_inplace(h, b, law, forward)[0]
-    reversed_evidence = posterior_inplace(h[::-1].copy(), b[::-1].copy(), law, backward)[0]
+    h[3] = 1.0  # a flat intercept needs some data
+    component = (static, dynamic, rho)
+    evidence = posterior_inplace(h, b, component, forward)[0]
+    reversed_evidence = posterior_inplace(h[::-1].copy(), b[::-1].copy(), component, backward)[0]
     # Scores of up to 20 where h is 0 make the mean and evidence as large as 1e4.
     assert_allclose(backward[:2, ::-1], forward[:2], rtol=1e-9, atol=1e-9)
     assert_allclose(reversed_evidence, evidence, rtol=1e-9, atol=1e-9)

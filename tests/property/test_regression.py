@@ -50,8 +50,8 @@ def problems(draw, max_features=5, min_steps=1):
     X += draw(st.sampled_from([0.0, 1.0])) * rng.normal(size=n_features)
     truth = rng.normal(size=(n_steps, n_features)).cumsum(axis=0) * rng.integers(0, 3, n_features)
     noise = draw(st.sampled_from([0.1, 1.0]))
-    level = rng.normal(size=n_steps).cumsum()
-    y = (X * truth[codes]).sum(axis=1) + level[codes] + noise * rng.normal(size=codes.size)
+    intercept = rng.normal(size=n_steps).cumsum()
+    y = (X * truth[codes]).sum(axis=1) + intercept[codes] + noise * rng.normal(size=codes.size)
     return Problem(X, y, 2000 + codes, rng.uniform(0.3, 3.0, codes.size), rng)
 
 
@@ -84,9 +84,9 @@ def assert_same_fit(other, model, *, rtol=1e-4, coef=1.0, intercept=0.0):
     size = np.abs(model.coef_path_).max()
     assert_allclose(other.coef_path_ / coef, model.coef_path_, rtol=rtol, atol=rtol * size)
     assert_allclose(other.noise_variance_, model.noise_variance_, rtol=rtol)
-    level = np.abs(model.intercept_path_).max() + np.sqrt(model.noise_variance_)
+    magnitude = np.abs(model.intercept_path_).max() + np.sqrt(model.noise_variance_)
     shifted = other.intercept_path_ - intercept
-    assert_allclose(shifted, model.intercept_path_, rtol=rtol, atol=rtol * level)
+    assert_allclose(shifted, model.intercept_path_, rtol=rtol, atol=rtol * magnitude)
 
 
 # ------------------------------------------------------------------------------- monotonicity
@@ -202,7 +202,7 @@ def test_a_constant_in_y_goes_to_the_intercept_alone(problem, prior, constant):
 )
 @few
 def test_the_origin_of_a_feature_goes_to_the_intercept_alone(problem, prior, constants, always_in):
-    """x + c, with coefficient beta, is x and a constant c * beta less in the level."""
+    """x + c, with coefficient beta, is x and a constant c * beta less in the intercept."""
     shift = np.array(constants[: problem.n_features])
     chosen = [0] if always_in else None
     model = fit(problem, prior=prior, always_in=chosen)
@@ -279,12 +279,12 @@ def test_reversing_time_reverses_the_paths(problem, prior, weighted, gap):
 
 @given(problem=problems(min_steps=2), prior=any_priors)
 @few
-def test_a_level_does_not_know_the_direction_of_time_either(problem, prior):
+def test_an_intercept_does_not_know_the_direction_of_time_either(problem, prior):
     model = fit(problem, prior=prior, init="ridge-all")
     other = fit(problem, time=-problem.time, prior=prior, init="ridge-all")
     model.coef_path_ = model.coef_path_[::-1]
     model.intercept_path_ = model.intercept_path_[::-1]
-    # The level's law is the best point of a grid climbed from both sides.
+    # The intercept's component is the best point of a grid climbed from both sides.
     assert_same_fit(other, model, rtol=1e-3)
 
 
@@ -379,24 +379,24 @@ def test_an_empty_step_is_what_the_prior_makes_of_its_neighbours(problem, prior)
 
 @given(problem=problems(min_steps=3), prior=any_priors)
 @few
-def test_the_level_of_an_empty_step_lies_among_the_others(problem, prior):
+def test_the_intercept_of_an_empty_step_lies_among_the_others(problem, prior):
     time, empty = gap_problem(problem)
     model = fit(problem, time=time, prior=prior, tol=1e-5)
-    level = model.intercept_path_ + model.coef_path_ @ problem.X.mean(axis=0)
+    intercept = model.intercept_path_ + model.coef_path_ @ problem.X.mean(axis=0)
     # Flat part + AR(1): the empty step is a mean of the flat part and of its neighbours.
-    around = np.delete(level, empty)
+    around = np.delete(intercept, empty)
     slack = 1e-6 * (np.ptp(around) + np.abs(around).max())
-    assert around.min() - slack <= level[empty] <= around.max() + slack
+    assert around.min() - slack <= intercept[empty] <= around.max() + slack
 
 
 @pytest.mark.parametrize("n_empty", [1, 3])
-def test_a_trend_in_the_level_is_carried_over_a_gap(n_empty, rng):
+def test_a_trend_in_the_intercept_is_carried_over_a_gap(n_empty, rng):
     """A random walk with hardly any noise: the gap is bridged by a straight line."""
-    level = np.linspace(0, 10, 9)
+    intercept = np.linspace(0, 10, 9)
     codes = np.repeat(np.arange(9), 30)
     keep = (codes < 4) | (codes >= 4 + n_empty)
     X = rng.normal(size=(codes.size, 1))
-    y = level[codes] + 0.01 * rng.normal(size=codes.size)
+    y = intercept[codes] + 0.01 * rng.normal(size=codes.size)
     model = DriftRegressor(prior="exact").fit(X[keep], y[keep], time=codes[keep])
     inside = slice(4, 4 + n_empty)
-    assert_allclose(model.intercept_path_[inside], level[inside], atol=0.4)
+    assert_allclose(model.intercept_path_[inside], intercept[inside], atol=0.4)

@@ -69,7 +69,7 @@ def test_forecasts_beat_least_squares_on_the_next_step(panels):
     assert learned < held
 
 
-def test_noise_level_and_autocorrelation_are_recovered(panels):
+def test_noise_intercept_and_autocorrelation_are_recovered(panels):
     ratios = [model.noise_variance_ / panel.noise_variance for panel, model in panels]
     # 800 rows less what the coefficients use up: a standard error of 5 % each
     assert abs(np.mean(ratios) - 1.0) < 0.06

@@ -95,10 +95,10 @@ def test_coefficients_minimise_the_stated_objective(rng, maker, kind, family, fr
     model = maker(strength=6.0, family=family, always_in=list(free) or None, tol=1e-9)
     model.fit(X, y, time=time, sample_weight=weights, exposure=exposure)
     offset = 0.0 if exposure is None else np.log(exposure)
-    beta, level, _ = minimise(kind, family, (X, y, weights), 6.0, free, offset)
+    beta, intercept, _ = minimise(kind, family, (X, y, weights), 6.0, free, offset)
     # The optimiser differentiates numerically and is good to about 1e-5.
     assert_allclose(model.coef_.ravel(), beta, atol=2e-5)
-    assert_allclose(np.ravel(model.intercept_)[0], level, atol=2e-5)
+    assert_allclose(np.ravel(model.intercept_)[0], intercept, atol=2e-5)
     assert model.converged_
 
 
@@ -222,7 +222,7 @@ def test_ridge_over_time_minimises_the_stated_objective(rng):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_the_dual_of_ridge_over_time_is_the_drift_model(rng, monkeypatch, sparse, standardize):
-    """Where no level drifts both forms must agree to the digit."""
+    """Where no intercept drifts both forms must agree to the digit."""
     X, y, time, weights = make_rows(rng, "gaussian")
     time = np.where(time == 2001, 2000, time)  # nothing in 2001
     X = sp.csr_array(X) if sparse else X
@@ -234,7 +234,7 @@ def test_the_dual_of_ridge_over_time_is_the_drift_model(rng, monkeypatch, sparse
     assert_allclose(dual.coef_path_, drift.coef_path_, atol=1e-6)
 
 
-def test_the_dual_is_close_to_the_drift_model_with_levels(rng, monkeypatch):
+def test_the_dual_is_close_to_the_drift_model_with_intercepts(rng, monkeypatch):
     X, y, time, _ = make_rows(rng, "gaussian", n_rows=400, n_steps=8)
     X[:, 2] += 10.0  # far from the origin, so that intercept and slope are told apart
     y = y + np.sin(time) + 0.3 * np.cos(time) * X[:, 2]
@@ -242,7 +242,7 @@ def test_the_dual_is_close_to_the_drift_model_with_levels(rng, monkeypatch):
     dual = clone(model).fit(X, y, time=time)
     monkeypatch.setattr("driftglm.baselines.ridge_ts.DIRECT", 0)
     drift = clone(model).fit(X, y, time=time)
-    # Only the law of the levels' deviations is not quite the same.
+    # Only the component of the intercepts' deviations is not quite the same.
     assert_allclose(dual.coef_path_, drift.coef_path_, atol=0.1)
     difference = dual.predict(X, time=time) - drift.predict(X, time=time)
     assert np.sqrt(np.mean(difference**2)) < 0.1
@@ -257,13 +257,13 @@ def test_ridge_over_time_tunes_what_it_fits(rng):
     assert_allclose(pair[1], fitted.predict(new), rtol=1e-8)
 
 
-def test_the_law_of_levels_is_their_moments():
+def test_the_component_of_intercepts_is_their_moments():
     walk = np.cumsum(np.ones(50))[:, None]
-    law = chain_kernel.LevelLaw.of_paths(np.hstack([walk, np.zeros((50, 1))]))
-    assert law.variance[1] == 0
-    assert law.correlation[1] == 0
-    assert_allclose(law.variance[0], np.var(walk))
-    assert 0.9 < law.correlation[0] <= 0.95
+    component = chain_kernel.InterceptDynamics.of_paths(np.hstack([walk, np.zeros((50, 1))]))
+    assert component.variance[1] == 0
+    assert component.correlation[1] == 0
+    assert_allclose(component.variance[0], np.var(walk))
+    assert 0.9 < component.correlation[0] <= 0.95
 
 
 @pytest.mark.parametrize("maker", [RidgeOne, LassoOne])

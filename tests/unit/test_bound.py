@@ -1,8 +1,8 @@
 """The ELBO against its definition, E_q[log p(y, paths)] - E_q[log q], computed with dense numpy.
 
-Nothing of the library's formulas is used on the other side: a law is a factor F (path = F z, z
+Nothing of the library's formulas is used on the other side: a component is a factor F (path = F z, z
 independent standard normal), its posterior a dense Gaussian in z, and the divergence is the
-difference of two expectations. A flat level has the density 1/sqrt(2 pi): the convention that
+difference of two expectations. A flat intercept has the density 1/sqrt(2 pi): the convention that
 leaves the constant log(static) out.
 """
 
@@ -16,11 +16,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
 from driftglm.families import Gaussian
-from driftglm.objective import Bound, Levels, Noise
+from driftglm.objective import Bound, Intercepts, Noise
 from driftglm.priors import Learned
-from driftglm.priors.learned import level_components, level_log_weights
+from driftglm.priors.learned import intercept_components, intercept_log_weights
 from driftglm.solvers import CAVISolver
-from driftglm.solvers.levels import average_levels
+from driftglm.solvers.intercepts import average_intercepts
 
 SMALL = Learned(shares=(0.0, 0.5, 1.0), correlations=(0.3, 0.8), n_scales=3)
 
@@ -33,12 +33,12 @@ class Data:
     y: np.ndarray
     codes: np.ndarray
     weights: np.ndarray
-    levels: np.ndarray
-    level_static: np.ndarray
+    intercepts: np.ndarray
+    intercept_static: np.ndarray
     static: np.ndarray
 
 
-def make_data(rng, n_features=3, n_timesteps=3, rows=7, *, levels=True):
+def make_data(rng, n_features=3, n_timesteps=3, rows=7, *, intercepts=True):
     """Three paths, the last kept static, an intercept and a column that is always in."""
     codes = np.repeat(np.arange(n_timesteps), rows)
     X = rng.normal(size=(codes.size, n_features)) * 10.0 ** np.arange(n_features)
@@ -51,8 +51,8 @@ def make_data(rng, n_features=3, n_timesteps=3, rows=7, *, levels=True):
         y=y,
         codes=codes,
         weights=rng.uniform(0.3, 2.5, codes.size),
-        levels=columns if levels else np.empty((0, codes.size)),
-        level_static=np.array([False, True]) if levels else np.zeros(0, bool),
+        intercepts=columns if intercepts else np.empty((0, codes.size)),
+        intercept_static=np.array([False, True]) if intercepts else np.zeros(0, bool),
         static=np.arange(n_features) == 2,
     )
 
@@ -63,13 +63,19 @@ def make_bound(data, prior=SMALL, noise=None, *, centered=True):
     assert_array_equal(order, np.arange(data.y.size))
     if centered:
         design = design.centered(data.weights)
-    square = np.average(data.levels**2, axis=1, weights=data.weights) if data.levels.size else 1.0
+    square = (
+        np.average(data.intercepts**2, axis=1, weights=data.weights)
+        if data.intercepts.size
+        else 1.0
+    )
     reference = float(np.average(data.y**2, weights=data.weights))
     return Bound(
         design=design,
         family=Gaussian(),
-        levels=Levels(
-            data.levels, data.level_static, np.broadcast_to(reference / square, len(data.levels))
+        intercepts=Intercepts(
+            data.intercepts,
+            data.intercept_static,
+            np.broadcast_to(reference / square, len(data.intercepts)),
         ),
         noise=Noise(given=noise, reference=reference),
         y=data.y,
@@ -86,9 +92,9 @@ def make_bound(data, prior=SMALL, noise=None, *, centered=True):
 # ------------------------------------------------------------------------------- the dense side
 
 
-def factor_of(law, n):
+def factor_of(component, n):
     """F and the prior precision of z: path = F z; a flat part has precision 0."""
-    static, dynamic, rho = law
+    static, dynamic, rho = component
     columns, precision = [np.zeros((n, 0))], []
     if dynamic > 0:
         steps = np.arange(n)
@@ -101,12 +107,12 @@ def factor_of(law, n):
     return np.hstack(columns), np.array(precision)
 
 
-def expected_log_ratio(law, h, b):
+def expected_log_ratio(component, h, b):
     """E_q[log q(z) - log p(z)], and mean and covariance of the path, for q prop. to p * likelihood.
 
     E_q[log q] is minus a Gaussian entropy, E_q[log p] a quadratic: no identity of posteriors.
     """
-    factor, precision = factor_of(law, h.size)
+    factor, precision = factor_of(component, h.size)
     r = precision.size
     cov = np.linalg.inv(factor.T @ np.diag(h) @ factor + np.diag(precision))
     mean = cov @ factor.T @ b
@@ -115,20 +121,20 @@ def expected_log_ratio(law, h, b):
     return log_q - log_p, factor @ mean, factor @ cov @ factor.T
 
 
-def mixture(laws, log_pi, phi, h, b):
+def mixture(components, log_pi, phi, h, b):
     """E_q[log q - log p] of path and component, mean and variance of the path."""
     total, mean, square = 0.0, np.zeros(h.size), np.zeros(h.size)
-    for law, log_weight, p in zip(laws, log_pi, phi, strict=True):
+    for component, log_weight, p in zip(components, log_pi, phi, strict=True):
         if p == 0:
             continue
-        ratio, m, cov = expected_log_ratio(law, h, b)
+        ratio, m, cov = expected_log_ratio(component, h, b)
         total += p * (np.log(p) - log_weight + ratio)
         mean += p * m
         square += p * (np.diag(cov) + m**2)
     return total, mean, square - mean**2
 
 
-def laws_of(components):
+def components_of(components):
     return list(zip(components.static, components.dynamic, components.rho, strict=True))
 
 
@@ -137,34 +143,35 @@ def steps_sum(codes, rows):
 
 
 def dense_elbo(bound, data, posterior):
-    """The ELBO of a posterior whose levels were updated last; fills in the levels itself."""
+    """The ELBO of a posterior whose intercepts were updated last; fills in the intercepts itself."""
     codes, w, noise = data.codes, data.weights, posterior.noise[0]
     center = np.average(data.X, axis=0, weights=w)
     scaled = (data.X - center) / bound.unit
     ratio = 0.0
     mean_eta, var_eta = np.zeros(data.y.size), np.zeros(data.y.size)
-    laws = laws_of(posterior.components)
+    components = components_of(posterior.components)
     for i in range(scaled.shape[1]):
         h = posterior.curvature[i]
         log_pi = posterior.log_pi[int(data.static[i])]
-        part, mean, var = mixture(laws, log_pi, posterior.phi[i], h, posterior.pull[i])
+        part, mean, var = mixture(components, log_pi, posterior.phi[i], h, posterior.linear[i])
         ratio += part
         mean_eta += scaled[:, i] * mean[codes]
         var_eta += scaled[:, i] ** 2 * var[codes]
-    for j, z in enumerate(data.levels):
-        # q of a level is the exact maximiser given the rest: earlier levels new, later ones old
+    for j, z in enumerate(data.intercepts):
+        # q of an intercept is the exact maximiser given the rest: earlier intercepts new, later ones old
         others = mean_eta + sum(
-            data.levels[k] * posterior.level_mean[k][codes] for k in range(j + 1, len(data.levels))
+            data.intercepts[k] * posterior.intercept_mean[k][codes]
+            for k in range(j + 1, len(data.intercepts))
         )
         h = steps_sum(codes, w * z**2) / noise
         b = steps_sum(codes, w * z * (data.y - others)) / noise
-        family = level_components(
-            float(bound.levels.scale[j]), h.size, static=bool(data.level_static[j])
+        family = intercept_components(
+            float(bound.intercepts.scale[j]), h.size, static=bool(data.intercept_static[j])
         )
-        log_pi = level_log_weights(family.count)
+        log_pi = intercept_log_weights(family.count)
         evidence = []
-        for law in laws_of(family):
-            factor, precision = factor_of(law, h.size)
+        for component in components_of(family):
+            factor, precision = factor_of(component, h.size)
             inner = factor.T @ np.diag(h) @ factor + np.diag(precision)
             pull = factor.T @ b
             evidence.append(
@@ -174,7 +181,7 @@ def dense_elbo(bound, data, posterior):
         phi = np.exp(score - score.max())
         phi = np.where(phi > 1e-10 * phi.sum(), phi, 0.0)
         phi /= phi.sum()
-        part, mean, var = mixture(laws_of(family), log_pi, phi, h, b)
+        part, mean, var = mixture(components_of(family), log_pi, phi, h, b)
         ratio += part
         mean_eta = mean_eta + z * mean[codes]
         var_eta = var_eta + z**2 * var[codes]
@@ -188,7 +195,7 @@ def dense_elbo(bound, data, posterior):
 
 
 def prior_of_weights(bound, posterior):
-    """Three nonzero features, spread evenly over the laws of a group."""
+    """Three nonzero features, spread evenly over the components of a group."""
     total = 0.0
     for g, static in enumerate((False, True)[: bound.n_groups]):
         allowed = ~posterior.components.is_zero
@@ -198,13 +205,13 @@ def prior_of_weights(bound, posterior):
     return total
 
 
-def after_a_level_step(bound, data, posterior):
-    """The posterior with its levels just updated, eta in step with them."""
+def after_an_intercept_step(bound, data, posterior):
+    """The posterior with its intercepts just updated, eta in step with them."""
     before = posterior.copy()
     score = bound.score(posterior)
-    average_levels(bound, posterior, score, bound.weights)
-    for j, z in enumerate(data.levels):
-        change = posterior.level_mean[j] - before.level_mean[j]
+    average_intercepts(bound, posterior, score, bound.weights)
+    for j, z in enumerate(data.intercepts):
+        change = posterior.intercept_mean[j] - before.intercept_mean[j]
         posterior.eta = posterior.eta + z * change[data.codes]
     return before, posterior
 
@@ -216,22 +223,22 @@ def test_value_is_the_definition_of_the_elbo(n_passes, noise, rng):
     bound = make_bound(data, noise=noise)
     result = CAVISolver().solve(bound, bound.start_posterior(), max_iter=n_passes, tol=1e-12)
     assert_allclose(bound.value(result.state), result.history[-1], rtol=1e-13)
-    # The levels' h and b are not stored, so both sides take one more step of the levels.
-    before, after = after_a_level_step(bound, data, result.state)
+    # The intercepts' h and b are not stored, so both sides take one more step of the intercepts.
+    before, after = after_an_intercept_step(bound, data, result.state)
     expected, mean_eta = dense_elbo(bound, data, before)
     assert_allclose(after.eta, mean_eta, rtol=1e-9, atol=1e-9)
     assert_allclose(bound.value(after), expected, rtol=1e-9)
     assert bound.value(after) >= result.history[-1] - 1e-9
 
 
-def test_the_static_feature_and_the_static_level_do_not_move(rng):
+def test_the_static_feature_and_the_static_intercept_do_not_move(rng):
     data = make_data(rng)
     bound = make_bound(data)
     state = CAVISolver().solve(bound, bound.start_posterior(), max_iter=20, tol=1e-9).state
     assert np.ptp(state.beta[2]) <= 1e-12 * np.abs(state.beta).max()
-    assert np.ptp(state.level_mean[1]) <= 1e-12
+    assert np.ptp(state.intercept_mean[1]) <= 1e-12
     assert np.ptp(state.beta[0]) > 0.1
-    assert np.ptp(state.level_mean[0]) > 0.1
+    assert np.ptp(state.intercept_mean[0]) > 0.1
 
 
 def test_every_term_of_the_value_counts(rng):
@@ -244,7 +251,7 @@ def test_every_term_of_the_value_counts(rng):
     other.divergence = other.divergence + 1.0
     assert_allclose(value - bound.value(other), 3.0, rtol=1e-9)
     other = state.copy()
-    other.level_divergence = other.level_divergence + 1.0
+    other.intercept_divergence = other.intercept_divergence + 1.0
     assert_allclose(value - bound.value(other), 2.0, rtol=1e-9)
     other = state.copy()
     other.variance = other.variance.copy()
@@ -256,8 +263,8 @@ def test_every_term_of_the_value_counts(rng):
     # Three features, and three more in the prior of each of the two groups.
     assert_allclose(value - bound.value(other), 2.0 * (3 + 2 * 3), rtol=1e-6)
     other = state.copy()
-    other.level_variance = other.level_variance.copy()
-    other.level_variance[0, 1] += 0.5
+    other.intercept_variance = other.intercept_variance.copy()
+    other.intercept_variance[0, 1] += 0.5
     square = data.weights[data.codes == 1].sum()
     assert_allclose(value - bound.value(other), 0.25 * square / state.noise[0], rtol=1e-9)
 
@@ -278,23 +285,29 @@ def test_the_noise_step_maximises_the_bound(rng):
 
 
 def exact_log_evidence(bound, data, noise, pi):
-    """log sum over combinations of components of pi * p(y | combination), levels included."""
+    """log sum over combinations of components of pi * p(y | combination), intercepts included."""
     n = int(data.codes.max()) + 1
     steps = (data.codes[:, None] == np.arange(n)).astype(float)
-    center = np.average(data.X, axis=0, weights=data.weights) if len(data.levels) else 0.0
+    center = np.average(data.X, axis=0, weights=data.weights) if len(data.intercepts) else 0.0
     scaled = (data.X - center) / bound.unit
-    choices = [list(zip(laws_of(bound.components()), np.log(pi), strict=True))] * scaled.shape[1]
-    for j in range(len(data.levels)):
-        family = level_components(float(bound.levels.scale[j]), n, static=data.level_static[j])
-        choices.append(list(zip(laws_of(family), level_log_weights(family.count), strict=True)))
-    columns = [*scaled.T, *data.levels]
+    choices = [
+        list(zip(components_of(bound.components()), np.log(pi), strict=True))
+    ] * scaled.shape[1]
+    for j in range(len(data.intercepts)):
+        family = intercept_components(
+            float(bound.intercepts.scale[j]), n, static=data.intercept_static[j]
+        )
+        choices.append(
+            list(zip(components_of(family), intercept_log_weights(family.count), strict=True))
+        )
+    columns = [*scaled.T, *data.intercepts]
     w = data.weights
     base = -0.5 * w.sum() * np.log(2 * np.pi * noise) - 0.5 * w @ data.y**2 / noise
     terms = []
     for combination in itertools.product(*choices):
         wide, precision, log_weight = [], [], 0.0
-        for column, (law, weight) in zip(columns, combination, strict=True):
-            factor, part = factor_of(law, n)
+        for column, (component, weight) in zip(columns, combination, strict=True):
+            factor, part = factor_of(component, n)
             wide.append(column[:, None] * (steps @ factor))
             precision.append(part)
             log_weight += weight
@@ -314,9 +327,9 @@ def with_weights(prior, bound, rng):
 
 
 @pytest.mark.parametrize("static", [False, True])
-def test_one_feature_and_no_level_reach_the_exact_evidence(static, rng):
+def test_one_feature_and_no_intercept_reach_the_exact_evidence(static, rng):
     for _ in range(3):
-        data = make_data(rng, n_features=1, levels=False)
+        data = make_data(rng, n_features=1, intercepts=False)
         data.static = np.array([static])
         prior, pi = with_weights(SMALL, make_bound(data, centered=False), rng)
         bound = make_bound(data, prior, noise=0.6, centered=False)
@@ -329,21 +342,21 @@ def test_one_feature_and_no_level_reach_the_exact_evidence(static, rng):
         assert_allclose(result.history, exact, rtol=1e-9)
 
 
-def test_one_feature_and_a_level_stay_below_the_exact_evidence(rng):
+def test_one_feature_and_an_intercept_stay_below_the_exact_evidence(rng):
     for _ in range(3):
         data = make_data(rng, n_features=1)
         data.static = np.array([False])
-        data.levels, data.level_static = data.levels[:1], data.level_static[:1]
+        data.intercepts, data.intercept_static = data.intercepts[:1], data.intercept_static[:1]
         prior, pi = with_weights(SMALL, make_bound(data), rng)
         bound = make_bound(data, prior, noise=0.6)
         result = CAVISolver().solve(bound, bound.start_posterior(), max_iter=50, tol=1e-12)
         exact = exact_log_evidence(bound, data, 0.6, pi)
-        # Factorising level and path costs something, but here less than a nat.
+        # Factorising intercept and path costs something, but here less than a nat.
         assert exact - 1.0 < result.history[-1] < exact + 1e-9
 
 
 def test_correlated_features_cost_the_bound_and_orthogonal_ones_do_not(rng):
-    data = make_data(rng, n_features=2, levels=False)
+    data = make_data(rng, n_features=2, intercepts=False)
     data.static = np.zeros(2, bool)
     data.X[:, 1] = 0.7 * data.X[:, 0] + 0.4 * data.X[:, 1]
     gaps = []
@@ -386,7 +399,7 @@ def test_without_static_features_there_is_one_group(rng):
 
 
 @pytest.mark.parametrize("how", ["shares", "weights"])
-def test_static_features_need_a_constant_law(how, rng):
+def test_static_features_need_a_constant_component(how, rng):
     data = make_data(rng)
     prior = Learned(shares=(0.0, 0.5), n_scales=2)
     if how == "weights":
@@ -398,7 +411,7 @@ def test_static_features_need_a_constant_law(how, rng):
         make_bound(data, prior).start_posterior()
 
 
-def test_weights_may_leave_out_zero_and_constant_laws(rng):
+def test_weights_may_leave_out_zero_and_constant_components(rng):
     data = make_data(rng)
     data.static[:] = False
     components = make_bound(data).components()
@@ -424,7 +437,9 @@ def test_a_warm_start_takes_paths_and_noise_and_revives_every_component(rng):
     data = make_data(rng)
     bound = make_bound(data, dataclasses.replace(SMALL, prior_count=0.0))
     state = CAVISolver().solve(bound, bound.start_posterior(), max_iter=60, tol=1e-9).state
-    assert state.kept.size < bound.components().count, "some components must have been dropped"
+    assert state.grid_positions.size < bound.components().count, (
+        "some components must have been dropped"
+    )
     warm = bound.warm_posterior(state.beta, state.noise)
     assert_array_equal(warm.beta, state.beta)
     assert_array_equal(warm.noise, state.noise)

@@ -94,7 +94,7 @@ def test_every_product_is_that_of_the_full_matrix(how, centered, rng):
     assert_allclose(design.squares(weights), expected, rtol=1e-11, atol=1e-12)
     assert_allclose(design.by_step(score), indicator @ score, rtol=1e-12, atol=1e-14)
     path = rng.normal(size=N_STEPS)
-    assert_array_equal(design.spread(path), path[steps])
+    assert_array_equal(design.to_rows(path), path[steps])
 
 
 @STORED
@@ -103,7 +103,7 @@ def test_rows_are_sorted_by_step_and_ties_keep_their_order(how, rng):
     design, order = ColumnDesign.from_matrix(as_stored(X, how), codes, N_STEPS)
     assert_array_equal(order, np.argsort(codes, kind="stable"))
     assert (design.n_rows, design.n_features, design.n_timesteps) == (40, 6, N_STEPS)
-    assert_array_equal(np.diff(design.steps), np.bincount(codes, minlength=N_STEPS))
+    assert_array_equal(np.diff(design.step_offsets), np.bincount(codes, minlength=N_STEPS))
 
 
 @STORED

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm.priors import Learned
 from driftglm.priors.mixture import last_step_inplace, with_empty_steps
-from driftglm.solvers.levels import law_forecast
+from driftglm.solvers.intercepts import forecast_of_dynamics
 from driftglm.solvers.text_learned import TextPosterior
 
 N_STEPS = 5
@@ -16,24 +16,26 @@ LAWS = Learned(n_scales=2, correlations=(0.3, 0.9), boundary="stationary").compo
 AHEAD = pytest.mark.parametrize("n_more", [1, 4])
 
 
-def covariance(law, n_steps):
-    static, dynamic, rho = law
+def covariance(component, n_steps):
+    static, dynamic, rho = component
     lag = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
     return static + dynamic * rho**lag
 
 
-def conditional(law, h, b, n_more):
+def conditional(component, h, b, n_more):
     """Mean and variance of the last step given observations b / h of variances 1 / h before it."""
-    full = covariance(law, h.size + n_more)
+    full = covariance(component, h.size + n_more)
     told, cross = full[: h.size, : h.size] + np.diag(1.0 / h), full[-1, : h.size]
     gain = np.linalg.solve(told, cross)
     return gain @ (b / h), full[-1, -1] - gain @ cross
 
 
 def mixed(phi, h, b, n_more):
-    """The same under all laws, averaged."""
-    laws = zip(LAWS.static, LAWS.dynamic, LAWS.rho, strict=True)
-    means, variances = np.array([conditional(law, h, b, n_more) for law in laws]).T
+    """The same under all components, averaged."""
+    components = zip(LAWS.static, LAWS.dynamic, LAWS.rho, strict=True)
+    means, variances = np.array(
+        [conditional(component, h, b, n_more) for component in components]
+    ).T
     mean = phi @ means
     return mean, phi @ (variances + means**2) - mean**2
 
@@ -70,7 +72,7 @@ def test_what_a_path_before_left_is_not_seen(rng):
 def test_words_are_forecast_as_paths_of_rows_are(rng, n_more):
     n_words, n_effects = 70, 3
     h, b, phi = paths(rng, n_words * n_effects)
-    phi[0] = LAWS.is_zero  # an effect nobody visited
+    phi[0] = LAWS.is_zero  # an effect nobody updated
     shape, nothing = (n_words, n_effects, -1), np.zeros((n_words, n_effects, N_STEPS))
     posterior = TextPosterior(
         nothing, nothing, h.reshape(shape), b.reshape(shape), phi.reshape(shape),
@@ -85,9 +87,9 @@ def test_words_are_forecast_as_paths_of_rows_are(rng, n_more):
 
 
 @AHEAD
-def test_a_level_under_one_law_has_the_conditional_of_a_nearly_flat_one(rng, n_more):
+def test_an_intercept_under_one_component_has_the_conditional_of_a_nearly_flat_one(rng, n_more):
     h, b, _ = paths(rng, 1)
-    found = law_forecast((0.7, 0.8), h[0], b[0], n_more)
+    found = forecast_of_dynamics((0.7, 0.8), h[0], b[0], n_more)
     assert_allclose(found, conditional((1e7, 0.7, 0.8), h[0], b[0], n_more), rtol=1e-5)
 
 

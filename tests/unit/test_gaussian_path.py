@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm.priors.gaussian_path import (
     HUGE,
-    best_level_law,
+    best_intercept_dynamics,
     filter_evidence,
+    intercept_evidence,
     kl_divergence,
-    level_evidence,
     posterior_inplace,
     smooth_inplace,
     static_part,
@@ -25,7 +25,7 @@ FORMS = pytest.mark.parametrize(
 )
 SIZES = pytest.mark.parametrize("n_timesteps", [1, 2, 3, 12])
 LAWS = pytest.mark.parametrize(
-    "law",
+    "component",
     [(0.0, 0.7, 0.9), (0.4, 0.7, 0.9), (2.0, 0.05, 0.0), (0.4, 0.3, 0.999), (1.5, 0.0, 0.0)],
     ids=["no-static", "both", "independent-steps", "slow", "pure-static"],
 )
@@ -37,15 +37,15 @@ def data(rng, n):
     return h, np.sqrt(h) * rng.normal(size=n) + h * rng.normal()
 
 
-def kernel_matrix(n, law):
-    static, dynamic, rho = law
+def kernel_matrix(n, component):
+    static, dynamic, rho = component
     steps = np.arange(n)
     return static + dynamic * rho ** np.abs(steps[:, None] - steps)
 
 
-def dense(h, b, law):
+def dense(h, b, component):
     """Mean, covariance, log evidence and log|I + K H| without any structure, or 1/h."""
-    prior = kernel_matrix(h.size, law)
+    prior = kernel_matrix(h.size, component)
     inner = np.eye(h.size) + prior * h
     cov = np.linalg.solve(inner, prior)
     logdet = np.linalg.slogdet(inner)[1]
@@ -56,12 +56,12 @@ def dense(h, b, law):
 @FORMS
 @SIZES
 @LAWS
-def test_posterior_matches_dense_algebra(function, n_timesteps, law, rng):
+def test_posterior_matches_dense_algebra(function, n_timesteps, component, rng):
     for _ in range(5):
         h, b = data(rng, n_timesteps)
         out = np.full((3, n_timesteps), np.nan)
-        evidence, logdet = function(h, b, law, out)
-        mean, cov, expected_evidence, expected_logdet = dense(h, b, law)
+        evidence, logdet = function(h, b, component, out)
+        mean, cov, expected_evidence, expected_logdet = dense(h, b, component)
         # Condition numbers of I + K H are below 1e3; the dense side loses the digits.
         assert_allclose(out[0], mean, rtol=1e-10, atol=1e-12)
         assert_allclose(out[1], np.diag(cov), rtol=1e-10)
@@ -71,20 +71,22 @@ def test_posterior_matches_dense_algebra(function, n_timesteps, law, rng):
         assert_allclose(logdet, expected_logdet, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("law", [(0.3, 0.5, 0.8), (0.0, 0.5, 0.8)])
-def test_no_data_returns_the_prior(law):
+@pytest.mark.parametrize("component", [(0.3, 0.5, 0.8), (0.0, 0.5, 0.8)])
+def test_no_data_returns_the_prior(component):
     out = np.empty((3, 4))
-    evidence, logdet = posterior_inplace(np.zeros(4), np.zeros(4), law, out)
+    evidence, logdet = posterior_inplace(np.zeros(4), np.zeros(4), component, out)
     assert (evidence, logdet) == (0.0, 0.0)
     assert_array_equal(out[0], 0.0)
-    assert_allclose(out[1], law[0] + law[1], rtol=1e-14)
-    assert_allclose(out[2, :-1], law[0] + law[1] * law[2], rtol=1e-14)
+    assert_allclose(out[1], component[0] + component[1], rtol=1e-14)
+    assert_allclose(out[2, :-1], component[0] + component[1] * component[2], rtol=1e-14)
 
 
 @FORMS
 @SIZES
 @pytest.mark.parametrize("dynamic", [0.0, 0.3])
-def test_flat_level_is_the_limit_of_a_large_static_variance(function, n_timesteps, dynamic, rng):
+def test_flat_intercept_is_the_limit_of_a_large_static_variance(
+    function, n_timesteps, dynamic, rng
+):
     h, b = data(rng, n_timesteps)
     h[0], b[0] = 2.0, 1.0
     static = 1e9
@@ -97,7 +99,7 @@ def test_flat_level_is_the_limit_of_a_large_static_variance(function, n_timestep
     assert_allclose(evidence, wide_evidence + 0.5 * np.log(static), atol=1e-7)
 
 
-def test_flat_level_without_deviations_is_the_weighted_mean():
+def test_flat_intercept_without_deviations_is_the_weighted_mean():
     h, b = np.array([1.0, 0.0, 3.0]), np.array([2.0, 0.0, 6.0])
     out = np.empty((3, 3))
     evidence, logdet = posterior_inplace(h, b, (np.inf, 0.0, 0.0), out)
@@ -106,7 +108,7 @@ def test_flat_level_without_deviations_is_the_weighted_mean():
     assert_allclose([evidence, logdet], [0.5 * (8 * 2.0 - np.log(4)), np.log(4)], rtol=1e-15)
 
 
-def test_flat_level_without_data_stays_at_zero():
+def test_flat_intercept_without_data_stays_at_zero():
     out = np.empty((3, 3))
     evidence, _ = posterior_inplace(np.zeros(3), np.zeros(3), (np.inf, 0.5, 0.9), out)
     assert evidence == 0.0
@@ -122,14 +124,14 @@ def test_empty_steps_are_interpolated():
 
 
 @SIZES
-@pytest.mark.parametrize("law", [(0.0, 0.7, 0.9), (0.4, 0.7, 0.5)])
+@pytest.mark.parametrize("component", [(0.0, 0.7, 0.9), (0.4, 0.7, 0.5)])
 @pytest.mark.parametrize("function", [kl_divergence, kl_divergence.py_func], ids=["jit", "plain"])
-def test_kl_divergence_is_that_of_the_dense_gaussians(function, n_timesteps, law, rng):
+def test_kl_divergence_is_that_of_the_dense_gaussians(function, n_timesteps, component, rng):
     h, b = data(rng, n_timesteps)
     out = np.empty((3, n_timesteps))
-    _, logdet = posterior_inplace(h, b, law, out)
-    mean, cov, *_ = dense(h, b, law)
-    prior = kernel_matrix(n_timesteps, law)
+    _, logdet = posterior_inplace(h, b, component, out)
+    mean, cov, *_ = dense(h, b, component)
+    prior = kernel_matrix(n_timesteps, component)
     distance = (
         np.trace(np.linalg.solve(prior, cov)) + mean @ np.linalg.solve(prior, mean) - n_timesteps
     )
@@ -138,7 +140,7 @@ def test_kl_divergence_is_that_of_the_dense_gaussians(function, n_timesteps, law
     assert_allclose(function(h, b, out, logdet), expected, rtol=1e-9, atol=1e-11)
 
 
-def test_kl_divergence_of_a_pure_level_is_one_dimensional(rng):
+def test_kl_divergence_of_a_pure_intercept_is_one_dimensional(rng):
     h, b = np.array([2.0, 0.0, 1.0]), rng.normal(size=3)
     out = np.empty((3, 3))
     _, logdet = posterior_inplace(h, b, (0.7, 0.0, 0.0), out)
@@ -205,18 +207,18 @@ def test_static_part(functions):
     assert function(np.inf, 0.0) == (0.0, 0.0)
 
 
-@jitted_and_plain(level_evidence)
+@jitted_and_plain(intercept_evidence)
 @SIZES
 @pytest.mark.parametrize("dynamic", [0.0, 0.3])
-def test_level_evidence_is_the_posteriors(functions, n_timesteps, dynamic, rng):
+def test_intercept_evidence_is_the_posteriors(functions, n_timesteps, dynamic, rng):
     h, b = data(rng, n_timesteps)
     h[0] = 1.0
     expected = posterior_inplace(h, b, (np.inf, dynamic, 0.9), np.empty((3, n_timesteps)))[0]
     assert_allclose(functions[0](h, b, dynamic, 0.9), expected, rtol=1e-12, atol=1e-12)
 
 
-def level_problem(rng, dynamic, rho, n=15):
-    """Precise observations of a level with known deviations; the third step is empty."""
+def intercept_problem(rng, dynamic, rho, n=15):
+    """Precise observations of an intercept with known deviations; the third step is empty."""
     h = np.full(n, 40.0)
     h[2] = 0.0
     path = 5.0 + np.linalg.cholesky(kernel_matrix(n, (0.0, dynamic, rho))) @ rng.normal(size=n)
@@ -224,29 +226,29 @@ def level_problem(rng, dynamic, rho, n=15):
 
 
 @pytest.mark.parametrize(("dynamic", "rho"), [(1.0, 0.9), (0.2, 0.0), (1e-4, 0.5), (3.0, 0.99)])
-def test_best_level_law_is_as_good_as_brute_force(dynamic, rho, rng):
-    h, b = level_problem(rng, dynamic, rho)
-    found = best_level_law(h, b, 1.0, (1.0, 0.5))
+def test_best_intercept_component_is_as_good_as_brute_force(dynamic, rho, rng):
+    h, b = intercept_problem(rng, dynamic, rho)
+    found = best_intercept_dynamics(h, b, 1.0, (1.0, 0.5))
     best = max(
-        level_evidence(h, b, d, 1.0 - far)
+        intercept_evidence(h, b, d, 1.0 - far)
         for d in np.geomspace(1e-7, 10.0, 161)
         for far in np.geomspace(0.5**8, 1.0, 81)
     )
     # In nats: a hundredth of what a likelihood-ratio test could tell apart.
-    assert level_evidence(h, b, *found) >= best - 0.01
+    assert intercept_evidence(h, b, *found) >= best - 0.01
     assert 0 <= found[1] < 1
 
 
 @pytest.mark.parametrize("current", [(1.0, 0.5), (1e-12, 0.99999), (1e4, 0.3)])
-def test_best_level_law_never_lowers_the_evidence(current, rng):
+def test_best_intercept_component_never_lowers_the_evidence(current, rng):
     for dynamic, rho in ((1.0, 0.9), (1e-3, 0.2), (1000.0, 0.3)):
-        h, b = level_problem(rng, dynamic, rho)
-        found = best_level_law(h, b, 1.0, current)
-        before, after = (level_evidence(h, b, *law) for law in (current, found))
+        h, b = intercept_problem(rng, dynamic, rho)
+        found = best_intercept_dynamics(h, b, 1.0, current)
+        before, after = (intercept_evidence(h, b, *component) for component in (current, found))
         assert after >= before
 
 
-def test_best_level_law_without_the_compiler(rng):
-    h, b = level_problem(rng, 0.5, 0.8, n=4)
-    plain = best_level_law.py_func(h, b, 1.0, (1.0, 0.5))
-    assert_allclose(plain, best_level_law(h, b, 1.0, (1.0, 0.5)), rtol=1e-12)
+def test_best_intercept_component_without_the_compiler(rng):
+    h, b = intercept_problem(rng, 0.5, 0.8, n=4)
+    plain = best_intercept_dynamics.py_func(h, b, 1.0, (1.0, 0.5))
+    assert_allclose(plain, best_intercept_dynamics(h, b, 1.0, (1.0, 0.5)), rtol=1e-12)

@@ -155,6 +155,6 @@ def test_a_folder_others_can_write_to_will_not_do(tmp_path):
 
 def test_other_functions_keep_their_own_place(monkeypatch):
     monkeypatch.setattr(_jit.config, "CACHE_DIR", "theirs")
-    with _jit._kept_in("ours"):
+    with _jit._stored_in("ours"):
         assert _jit.config.CACHE_DIR == "ours"
     assert _jit.config.CACHE_DIR == "theirs"

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 
 from driftglm.design import ColumnDesign
 from driftglm.families import Gaussian
-from driftglm.objective import Levels, Noise, Objective
+from driftglm.objective import Intercepts, Noise, Objective
 from driftglm.priors import Exact, Fixed, Variational
 from driftglm.solvers.kernels import search_inplace, sweep_inplace
 from driftglm.solvers.rowstate import RowWork
@@ -31,7 +31,7 @@ def problem(rng, prior, *, center=False, weighted=False, static=(), n_features=5
         design=design.centered(weights) if center else design,
         family=Gaussian(),
         prior=prior,
-        levels=Levels(np.empty((0, 40)), np.empty(0, bool), np.empty(0)),
+        intercepts=Intercepts(np.empty((0, 40)), np.empty(0, bool), np.empty(0)),
         noise=Noise(given=NOISE, reference=float(y.var())),
         y=y,
         weights=weights,
@@ -42,7 +42,7 @@ def problem(rng, prior, *, center=False, weighted=False, static=(), n_features=5
     )
 
 
-class Visit:
+class Update:
     """One call of a kernel on a problem at given paths."""
 
     def __init__(self, objective, beta):
@@ -50,7 +50,7 @@ class Visit:
         self.state = objective.start(beta.copy())
         self.work = RowWork(objective, self.state)
         penalty = objective.penalty(beta)
-        self.laws = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
+        self.components = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
 
     @property
     def paths(self):
@@ -58,14 +58,14 @@ class Visit:
 
     def sweep(self, order, kernel=sweep_inplace):
         order = np.asarray(order, dtype=np.int64)
-        for visit in self.work.visits(order):
+        for update in self.work.update_blocks(order):
             worst = kernel(
                 order,
-                visit.columns,
-                visit.rows,
-                visit.squares,
+                update.columns,
+                update.rows,
+                update.squares,
                 np.full(T, 1 / NOISE),
-                self.laws,
+                self.components,
                 self.paths,
                 1.0,
             )
@@ -74,12 +74,12 @@ class Visit:
     def search(self, order, kernel=search_inplace):
         order = np.asarray(order, dtype=np.int64)
         nodes = self.objective.prior.search_nodes(T), self.objective.prior.search_nodes(1)
-        for visit in self.work.visits(order):
+        for update in self.work.update_blocks(order):
             switched = kernel(
                 order,
-                visit.columns,
-                visit.rows,
-                visit.squares,
+                update.columns,
+                update.rows,
+                update.squares,
                 np.full(T, 1 / NOISE),
                 nodes,
                 self.paths,
@@ -91,8 +91,8 @@ class Visit:
         return np.concatenate([self.state.beta.ravel(), self.work.score])
 
 
-def prior_matrix(law, n):
-    omega, beside, end = law
+def prior_matrix(component, n):
+    omega, beside, end = component
     matrix = omega * np.eye(n) + beside * (np.eye(n, k=1) + np.eye(n, k=-1))
     matrix[0, 0] += end
     matrix[-1, -1] += end
@@ -104,7 +104,7 @@ def dense_columns(objective):
     design = objective.design
     one = [np.outer(e, np.ones(T)) for e in np.eye(design.n_features)]
     X = np.array([design.eta(beta) for beta in one]).T
-    return X, np.repeat(np.arange(T), np.diff(design.steps))
+    return X, np.repeat(np.arange(T), np.diff(design.step_offsets))
 
 
 CASES = pytest.mark.parametrize(
@@ -119,22 +119,22 @@ PRIORS = pytest.mark.parametrize(
 
 @CASES
 @PRIORS
-def test_a_visit_solves_the_dense_system_of_its_path(prior, center, weighted, rng):
+def test_a_update_solves_the_dense_system_of_its_path(prior, center, weighted, rng):
     objective = problem(rng, prior, center=center, weighted=weighted)
     beta = rng.normal(size=(5, T))
     X, codes = dense_columns(objective)
     for i in range(5):
-        visit = Visit(objective, beta)
-        visit.sweep([i])
+        update = Update(objective, beta)
+        update.sweep([i])
         residual = objective.y - objective.design.eta(beta) + X[:, i] * beta[i, codes]
         h = np.bincount(codes, objective.weights * X[:, i] ** 2, T) / NOISE
         b = np.bincount(codes, objective.weights * X[:, i] * residual, T) / NOISE
         expected = beta.copy()
-        expected[i] = np.linalg.solve(np.diag(h) + prior_matrix(visit.laws[i], T), b)
-        assert_allclose(visit.state.beta, expected, rtol=1e-9, atol=1e-11)
+        expected[i] = np.linalg.solve(np.diag(h) + prior_matrix(update.components[i], T), b)
+        assert_allclose(update.state.beta, expected, rtol=1e-9, atol=1e-11)
         # The score is kept in step with the new path.
         left = objective.weights * (objective.y - objective.design.eta(expected))
-        assert_allclose(visit.work.score, left, rtol=1e-9, atol=1e-10)
+        assert_allclose(update.work.score, left, rtol=1e-9, atol=1e-10)
 
 
 @CASES
@@ -143,25 +143,25 @@ def test_a_static_path_solves_one_pooled_equation(prior, center, weighted, rng):
     objective = problem(rng, prior, center=center, weighted=weighted, static=[3])
     beta = rng.normal(size=(5, T))
     beta[3] = 0.4
-    visit = Visit(objective, beta)
-    visit.sweep([3])
+    update = Update(objective, beta)
+    update.sweep([3])
     X, codes = dense_columns(objective)
     residual = objective.y - objective.design.eta(beta) + X[:, 3] * beta[3, codes]
     h = (objective.weights * X[:, 3] ** 2).sum() / NOISE
     b = (objective.weights * X[:, 3] * residual).sum() / NOISE
-    assert_allclose(visit.state.beta[3], np.full(T, b / (h + visit.laws[3, 0])), rtol=1e-10)
+    assert_allclose(update.state.beta[3], np.full(T, b / (h + update.components[3, 0])), rtol=1e-10)
 
 
 @PRIORS
-def test_a_sweep_is_one_visit_after_the_other(prior, rng):
+def test_a_sweep_is_one_update_after_the_other(prior, rng):
     objective = problem(rng, prior, weighted=True)
     beta = rng.normal(size=(5, T))
-    together = Visit(objective, beta)
+    together = Update(objective, beta)
     together.sweep([4, 0, 2])
     current = beta
     for i in (4, 0, 2):
-        single = Visit(objective, current)
-        single.laws = together.laws  # the bound is that of the start of the sweep
+        single = Update(objective, current)
+        single.components = together.components  # the bound is that of the start of the sweep
         single.sweep([i])
         current = single.state.beta
     assert_allclose(together.state.beta, current, rtol=1e-10, atol=1e-12)
@@ -174,8 +174,8 @@ def test_the_certificate_is_the_scaled_slope_of_the_objective(prior, center, wei
     objective = problem(rng, prior, center=center, weighted=weighted)
     beta = rng.normal(size=(5, T))
     for i in range(5):
-        visit = Visit(objective, beta)
-        found = visit.sweep([i])
+        update = Update(objective, beta)
+        found = update.sweep([i])
         slopes, step = np.empty(T), 1e-6
         for t in range(T):
             shifted = [beta.copy(), beta.copy()]
@@ -185,19 +185,19 @@ def test_the_certificate_is_the_scaled_slope_of_the_objective(prior, center, wei
             slopes[t] = (up - down) / (2 * step)
         X, codes = dense_columns(objective)
         h = np.bincount(codes, objective.weights * X[:, i] ** 2, T) / NOISE
-        curvature = h + np.diag(prior_matrix(visit.laws[i], T))
+        curvature = h + np.diag(prior_matrix(update.components[i], T))
         assert_allclose(found, np.max(np.abs(slopes) / np.sqrt(curvature)), rtol=1e-5)
 
 
 def test_a_path_below_its_threshold_becomes_exactly_zero(rng):
     objective = problem(rng, Exact())
     beta = rng.normal(size=(5, T))
-    visit = Visit(objective, beta)
+    update = Update(objective, beta)
     objective.zero_below[:] = 0.0
-    visit.sweep([2])
-    size = (visit.state.beta[2] ** 2).sum()
+    update.sweep([2])
+    size = (update.state.beta[2] ** 2).sum()
     for threshold, dead in ((0.99 * size, False), (1.01 * size, True)):
-        again = Visit(objective, beta)
+        again = Update(objective, beta)
         objective.zero_below[2] = threshold
         again.sweep([2])
         assert (not again.state.beta[2].any()) == dead
@@ -212,24 +212,24 @@ def test_plain_python_gives_the_same_numbers(center, weighted, static, rng):
     beta = rng.normal(size=(5, T))
     beta[list(static)] = beta[list(static), :1]
     order = [3, 1, 0, 4, 2]
-    fast, plain = Visit(objective, beta), Visit(objective, beta)
+    fast, plain = Update(objective, beta), Update(objective, beta)
     assert_allclose(fast.sweep(order), plain.sweep(order, sweep_inplace.py_func), rtol=1e-10)
     assert_allclose(fast.numbers(), plain.numbers(), rtol=1e-9, atol=1e-11)
-    fast, plain = (Visit(objective, np.zeros((5, T))) for _ in range(2))
+    fast, plain = (Update(objective, np.zeros((5, T))) for _ in range(2))
     assert fast.search(order) == plain.search(order, search_inplace.py_func)
     assert_allclose(fast.numbers(), plain.numbers(), rtol=1e-9, atol=1e-11)
 
 
 def test_the_search_lets_strong_features_in_and_weak_ones_out(rng):
     objective = problem(rng, Exact())
-    visit = Visit(objective, np.zeros((5, T)))
-    n_switched = visit.search([0, 3, 1, 2, 4])
-    assert_array_equal(np.flatnonzero(visit.state.beta.any(axis=1)), [0, 3])
+    update = Update(objective, np.zeros((5, T)))
+    n_switched = update.search([0, 3, 1, 2, 4])
+    assert_array_equal(np.flatnonzero(update.state.beta.any(axis=1)), [0, 3])
     assert n_switched == 2
     weak = np.zeros((5, T))
     weak[[1, 2, 4]] = 0.01
-    weak[[0, 3]] = visit.state.beta[[0, 3]]
-    again = Visit(objective, weak)
+    weak[[0, 3]] = update.state.beta[[0, 3]]
+    again = Update(objective, weak)
     assert again.search([0, 3, 1, 2, 4]) == 3
     assert_array_equal(np.flatnonzero(again.state.beta.any(axis=1)), [0, 3])
     left = objective.weights * (objective.y - objective.design.eta(again.state.beta))
@@ -247,7 +247,7 @@ def single_path(h, b, boundary="pinned"):
         design=design,
         family=Gaussian(),
         prior=Exact(boundary=boundary),
-        levels=Levels(np.empty((0, n)), np.empty(0, bool), np.empty(0)),
+        intercepts=Intercepts(np.empty((0, n)), np.empty(0, bool), np.empty(0)),
         noise=Noise(given=1.0, reference=1.0),
         y=b / np.sqrt(h),
         weights=np.ones(n),
@@ -263,12 +263,12 @@ def searched(h, b, boundary="pinned"):
     state = objective.start()
     work = RowWork(objective, state)
     nodes = objective.prior.search_nodes(h.size), objective.prior.search_nodes(1)
-    for visit in work.visits(np.array([0])):
+    for update in work.update_blocks(np.array([0])):
         search_inplace(
-            visit.order,
-            visit.columns,
-            visit.rows,
-            visit.squares,
+            update.order,
+            update.columns,
+            update.rows,
+            update.squares,
             np.ones(state.beta.shape[1]),
             nodes,
             (state.beta, objective.static, objective.zero_below),

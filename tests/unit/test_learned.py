@@ -48,8 +48,8 @@ class Rows:
         self.paths[:, 2] = 1.0 + 0.5 * np.sin(steps)
         self.paths[:, 3] = np.linspace(-1.0, 1.0, n_steps)
         self.paths[:, 4] = -0.3
-        self.level = 2.0 + 0.3 * np.cos(steps)
-        self.y = (self.X * self.paths[codes]).sum(axis=1) + self.level[codes]
+        self.intercept = 2.0 + 0.3 * np.cos(steps)
+        self.y = (self.X * self.paths[codes]).sum(axis=1) + self.intercept[codes]
         self.y += 0.3 * rng.normal(size=codes.size)
 
 
@@ -100,7 +100,7 @@ def test_shapes_and_ranges_are_those_promised(fitted, rows):
 def test_the_truth_is_found(fitted, rows):
     # 60 rows a step and noise .3: a standard error of .04 for a coefficient that is free to move
     assert_allclose(fitted.coef_path_, rows.paths, atol=5 * 0.04)
-    assert_allclose(fitted.intercept_path_, rows.level, atol=5 * 0.04)
+    assert_allclose(fitted.intercept_path_, rows.intercept, atol=5 * 0.04)
     assert_allclose(fitted.noise_variance_, 0.09, rtol=0.15)
 
 
@@ -167,33 +167,35 @@ def test_weights_that_do_not_fit_the_grid_are_refused(weights):
         Learned(weights=weights).start_weights(10)
 
 
-def test_zero_comes_first_and_laws_of_a_chain_side_by_side():
-    laws = Learned().components(2.0, 400.0, 8)
-    assert_array_equal(np.flatnonzero(laws.is_zero), [0])
-    chains = laws.tables()[0]
+def test_zero_comes_first_and_components_of_a_chain_side_by_side():
+    components = Learned().components(2.0, 400.0, 8)
+    assert_array_equal(np.flatnonzero(components.is_zero), [0])
+    chains = components.tables()[0]
     assert (np.diff(chains) >= 0).all()
-    assert (laws.static + laws.dynamic).max() <= 2 * 2.0 * (1 + 1e-12)
+    assert (components.static + components.dynamic).max() <= 2 * 2.0 * (1 + 1e-12)
 
 
-def test_no_law_is_so_small_that_it_cannot_be_told_from_zero():
-    """Variance times curvature: 1 in all for a constant law, 1 a step for one that drifts."""
+def test_no_component_is_so_small_that_it_cannot_be_told_from_zero():
+    """Variance times curvature: 1 in all for a constant component, 1 a step for one that drifts."""
     n_rows, n_steps, largest = 400.0, 8, 2.0
-    laws = Learned().components(largest, n_rows, n_steps)
-    total = (laws.static + laws.dynamic)[1:] * n_rows / largest  # v * sum of h at noise = var(y)
-    assert total[laws.is_static[1:]].min() >= 1.0 - 1e-9
-    assert total[~laws.is_static[1:]].min() >= n_steps * (1.0 - 1e-6)
+    components = Learned().components(largest, n_rows, n_steps)
+    total = (
+        (components.static + components.dynamic)[1:] * n_rows / largest
+    )  # v * sum of h at noise = var(y)
+    assert total[components.is_static[1:]].min() >= 1.0 - 1e-9
+    assert total[~components.is_static[1:]].min() >= n_steps * (1.0 - 1e-6)
 
 
 @pytest.mark.parametrize("rows_per_step", [1, 2, 5])
-def test_laws_that_drift_remain_however_few_rows_a_step_has(rows_per_step):
-    laws = Learned().components(1.0, 20.0 * rows_per_step, 20)
-    assert (~laws.is_static).sum() > 10
+def test_components_that_drift_remain_however_few_rows_a_step_has(rows_per_step):
+    components = Learned().components(1.0, 20.0 * rows_per_step, 20)
+    assert (~components.is_static).sum() > 10
 
 
 def test_at_one_step_only_scales_are_left():
-    laws = Learned(shares=(0.0, 0.5)).components(1.0, 100.0, 1)
-    assert laws.is_static.all()
-    assert laws.count == 13
+    components = Learned(shares=(0.0, 0.5)).components(1.0, 100.0, 1)
+    assert components.is_static.all()
+    assert components.count == 13
 
 
 def test_start_weights_give_zero_its_share():
@@ -267,7 +269,7 @@ def test_a_prediction_interval_adds_up_coefficients_level_and_noise(step, fitted
     assert_allclose(interval.mean(axis=1), fitted.predict(X, time=time), rtol=1e-9, atol=1e-12)
     at = fitted._fits[0].at(step)
     centered = X - at.center
-    variance = centered**2 @ at.coef_variance + at.level_variance + fitted.noise_variance_
+    variance = centered**2 @ at.coef_variance + at.intercept_variance + fitted.noise_variance_
     assert_allclose(np.ptp(interval, axis=1), 2 * norm.ppf(0.95) * np.sqrt(variance), rtol=1e-9)
 
 
@@ -294,7 +296,7 @@ def test_intervals_of_a_mode_do_not_exist(rows):
 
 def test_intervals_cover_what_they_should():
     """Pooled over 20 panels drawn from the model; a 90 % interval, standard error about 1 %."""
-    coef, level, new = [], [], []
+    coef, intercept, new = [], [], []
     for seed in range(20):
         data = simulate_panel(
             n_timesteps=6, rows_per_step=100, n_features=12, n_active=4, random_state=seed
@@ -308,10 +310,10 @@ def test_intervals_cover_what_they_should():
         new.append((lower <= data.y_next) & (data.y_next <= upper))
         fit = model._fits[0]
         truth = data.intercept_path[:-1] + (data.coef_path[:-1] * fit.columns.center).sum(axis=1)
-        error = fit.levels.mean[0] + fit.columns.target_center - truth
-        level.append(np.abs(error) <= norm.ppf(0.95) * np.sqrt(fit.levels.variance[0]))
+        error = fit.intercepts.mean[0] + fit.columns.target_center - truth
+        intercept.append(np.abs(error) <= norm.ppf(0.95) * np.sqrt(fit.intercepts.variance[0]))
     assert 0.80 <= np.mean(coef) <= 0.95
-    assert 0.82 <= np.mean(level) <= 0.96
+    assert 0.82 <= np.mean(intercept) <= 0.96
     assert 0.85 <= np.mean(new) <= 0.95
 
 
@@ -328,9 +330,9 @@ def dense_forecast(fit, i, n_steps):
     """Mean and variance of path i after the last step: its posterior, extended by empty steps."""
     h = np.concatenate([fit.h[i], np.zeros(n_steps)])
     b = np.concatenate([fit.b[i], np.zeros(n_steps)])
-    laws, mean, square = fit.components, 0.0, 0.0
-    for k in range(laws.count):
-        K = kernel_matrix(laws.static[k], laws.dynamic[k], laws.rho[k], h.size)  # noqa: N806
+    components, mean, square = fit.components, 0.0, 0.0
+    for k in range(components.count):
+        K = kernel_matrix(components.static[k], components.dynamic[k], components.rho[k], h.size)  # noqa: N806
         V = np.linalg.solve(np.eye(h.size) + K * h, K)  # noqa: N806
         m = V @ b
         mean += fit.phi[i, k] * m[-1]
@@ -370,11 +372,11 @@ def test_forecasting_is_fitting_with_empty_steps_at_the_end(prior, rows):
         assert_allclose(ahead.coef, long.coef_path_[N_STEPS - 1 + n], rtol=1e-6, atol=1e-7)
         std = long.coef_std_path_[N_STEPS - 1 + n]
         assert_allclose(np.sqrt(ahead.coef_variance), std, rtol=1e-5, atol=1e-6)
-        # The level's forecast starts from the end of the fit, its path from its last visit; and
-        # it weighs the level at one fixed point against that at the steps' own centers.
-        own = short._fits[0].levels.averaged_ahead(n, None)
-        assert_allclose(own[0], long._fits[0].levels.mean[:, N_STEPS - 1 + n], rtol=1e-4)
-        assert_allclose(own[1], long._fits[0].levels.variance[:, N_STEPS - 1 + n], rtol=1e-3)
+        # The intercept's forecast starts from the end of the fit, its path from its last update; and
+        # it weighs the intercept at one fixed point against that at the steps' own centers.
+        own = short._fits[0].intercepts.averaged_ahead(n, None)
+        assert_allclose(own[0], long._fits[0].intercepts.mean[:, N_STEPS - 1 + n], rtol=1e-4)
+        assert_allclose(own[1], long._fits[0].intercepts.variance[:, N_STEPS - 1 + n], rtol=1e-3)
 
 
 def test_forecasts_shrink_to_the_static_part_and_grow_uncertain(fitted):
@@ -389,7 +391,7 @@ def test_forecasts_shrink_to_the_static_part_and_grow_uncertain(fitted):
     variances = np.array([step.coef_variance for step in steps])
     assert (np.diff(variances, axis=0) >= -1e-12).all()
     assert (variances[-1, drifting] > 10 * variances[0, drifting]).all()
-    assert (np.diff([step.level_variance for step in steps]) >= -1e-12).all()
+    assert (np.diff([step.intercept_variance for step in steps]) >= -1e-12).all()
     # The path around zero loses everything, the one around 1 keeps part of its static share.
     assert abs(limit.coef[3]) < 0.1
     assert limit.coef[2] > 0.3
@@ -712,7 +714,7 @@ def test_static_features_may_all_be_so(rows):
 
 
 def test_a_static_feature_that_truly_drifts_leaves_finite_numbers():
-    """Its drifting laws, which it may not have, fit better by more than exp can hold."""
+    """Its drifting components, which it may not have, fit better by more than exp can hold."""
     rng = np.random.default_rng(0)
     time = np.repeat(np.arange(6), 50)
     X = rng.normal(size=(300, 4))
@@ -722,7 +724,7 @@ def test_a_static_feature_that_truly_drifts_leaves_finite_numbers():
     assert np.isfinite(model.coef_path_).all()
 
 
-def test_static_features_need_a_constant_law_in_the_prior(rows):
+def test_static_features_need_a_constant_component_in_the_prior(rows):
     model = DriftRegressor(static=[0], prior=Learned(shares=(0.0, 0.5)))
     with pytest.raises(DataError, match="constant over time"):
         model.fit(rows.X, rows.y, time=rows.time)
@@ -801,7 +803,7 @@ def test_more_features_than_rows_and_no_noise_at_all(intercept):
     assert 1e-3 * y.var() <= model.noise_variance_ <= y.var() / 20
 
 
-def test_features_that_are_all_zero_leave_the_level():
+def test_features_that_are_all_zero_leave_the_intercept():
     rng = np.random.default_rng(0)
     time = np.repeat(np.arange(4), 20)
     X, y = np.zeros((80, 3)), rng.normal(size=80) + time
@@ -869,14 +871,14 @@ def test_identical_columns_share_one_effect(rows):
     model = DriftRegressor().fit(X, y, time=rows.time)
     assert_finite(model, X)
     assert_allclose(model.coef_path_[:, :2].sum(axis=1), 1.5, atol=0.1)
-    # Documented: one of them takes it, which one is the first visited.
+    # Documented: one of them takes it, which one is the first updated.
     assert model.inclusion_probability_[:2].max() > 0.99
     assert model.inclusion_probability_[:2].min() < 0.5
 
 
 @pytest.mark.parametrize("value", [0.0, 3.3, -1e6])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_a_constant_y_is_the_level(value, intercept, rows):
+def test_a_constant_y_is_the_intercept(value, intercept, rows):
     y = np.full(rows.y.size, value)
     model = DriftRegressor(fit_intercept=intercept).fit(rows.X, y, time=rows.time)
     assert_finite(model, rows.X)
@@ -920,7 +922,7 @@ def test_pure_noise_includes_next_to_nothing():
     """Inclusion must not be read off components too small to be told from zero.
 
     Weights estimated from pure noise scatter, so single fits may include a few features weakly;
-    with drifting laws as small as constant ones 47 of 100 features were included here.
+    with drifting components as small as constant ones 47 of 100 features were included here.
     """
     shapes = [(3, 500, 50), (8, 100, 100), (1, 200, 50), (5, 40, 200), (8, 300, 50), (3, 300, 50)]
     included, n_wrong, n_all = [], 0, 0
@@ -989,7 +991,7 @@ def test_the_same_fit_twice_is_the_same_to_the_last_bit(rows, fitted):
 
 @pytest.mark.parametrize("slope", [0.0, 0.5, 2.0])
 def test_a_trend_in_a_columns_mean_is_not_taken_for_drift(slope):
-    """The level moves; a column that moves along must not be set against it."""
+    """The intercept moves; a column that moves along must not be set against it."""
     rng = np.random.default_rng(3)
     time = np.repeat(np.arange(9), 100)
     X = rng.normal(size=(900, 8))
@@ -1002,7 +1004,7 @@ def test_a_trend_in_a_columns_mean_is_not_taken_for_drift(slope):
     assert_allclose(model.coef_path_[:, 0], 1.0, atol=0.08)
 
 
-def test_levels_that_do_not_move_leave_columns_at_their_overall_mean(rng):
+def test_intercepts_that_do_not_move_leave_columns_at_their_overall_mean(rng):
     time = np.repeat(np.arange(6), 40)
     X = rng.normal(size=(240, 3)) + 0.3 * time[:, None]
     model = DriftRegressor().fit(X, X[:, 0] - 0.3 * time + rng.normal(size=240), time=time)

@@ -12,11 +12,11 @@ from numpy.testing import assert_allclose
 
 from driftglm.design import ColumnDesign
 from driftglm.families import Gaussian, Poisson
-from driftglm.objective import Background, Bound, Levels, Noise, Objective, Problem
+from driftglm.objective import Bound, Intercepts, Noise, Objective, Problem, SharedDirections
 from driftglm.priors import Exact, Fixed, Learned
 from driftglm.solvers import BlockSolver, CAVISolver, LBFGSSolver
-from driftglm.solvers.background import update_background
 from driftglm.solvers.rowstate import RowWork
+from driftglm.solvers.shared import update_shared
 
 T, N, P = 4, 160, 6
 NOISE = np.array([0.3, 2.0, 0.8, 5.0])
@@ -40,11 +40,11 @@ def problem(rng, *, by_step, family=None, directions=0):
     design, order = ColumnDesign.from_matrix(X, codes, T)
     assert (order == np.arange(N)).all()
     basis = rng.normal(size=(P, directions))
-    levels = Levels(np.ones((1, N)), np.zeros(1, bool), np.array([float(y.var())]))
+    intercepts = Intercepts(np.ones((1, N)), np.zeros(1, bool), np.array([float(y.var())]))
     return Problem(
         design=design,
         family=family or Gaussian(),
-        levels=levels,
+        intercepts=intercepts,
         noise=(GivenByStep if by_step else Noise)(given=1.0, reference=1.0),
         y=y if family is None else np.exp(np.clip(y, -2, 2)).round(),
         weights=weights if by_step else weights / NOISE[codes],
@@ -52,7 +52,7 @@ def problem(rng, *, by_step, family=None, directions=0):
         static=np.arange(P) == 3,
         reference=float(y.var()),
         effective_rows=float(N),
-        background=Background(design.scores(basis), basis) if directions else None,
+        shared=SharedDirections(design.scores(basis), basis) if directions else None,
     )
 
 
@@ -89,7 +89,7 @@ def test_a_mode_is_that_of_rows_with_the_weights_the_noise_means(prior, solver):
         for each, state in zip((one, other), states, strict=True)
     ]
     assert_allclose(results[0].state.beta, results[1].state.beta, rtol=1e-6, atol=1e-8)
-    assert_allclose(results[0].state.level_mean, results[1].state.level_mean, atol=1e-6)
+    assert_allclose(results[0].state.intercept_mean, results[1].state.intercept_mean, atol=1e-6)
     # The objectives differ by the constant they began with.
     ends = [result.history[-1] for result in results]
     assert_allclose(ends[0] - ends[1], gap, rtol=1e-6)
@@ -99,9 +99,7 @@ def test_a_mode_is_that_of_rows_with_the_weights_the_noise_means(prior, solver):
 @pytest.mark.parametrize("directions", [0, 2])
 def test_a_posterior_is_that_of_rows_with_the_weights_the_noise_means(directions):
     prior, unit = Learned(n_directions=directions), np.ones(P)
-    one, other = both(
-        lambda made: Bound.of(made, prior, unit, made.background), directions=directions
-    )
+    one, other = both(lambda made: Bound.of(made, prior, unit, made.shared), directions=directions)
     other = replace(other, unit=one.unit)
     object.__setattr__(other, "unit", one.unit)  # the columns' units come from the weights
     states = at_their_noise(one, other, lambda each: each.start_posterior())
@@ -110,10 +108,18 @@ def test_a_posterior_is_that_of_rows_with_the_weights_the_noise_means(directions
         CAVISolver().solve(each, state, max_iter=40, tol=0.0)
         for each, state in zip((one, other), states, strict=True)
     ]
-    for name in ("beta", "variance", "phi", "curvature", "pull", "level_mean", "level_variance"):
+    for name in (
+        "beta",
+        "variance",
+        "phi",
+        "curvature",
+        "linear",
+        "intercept_mean",
+        "intercept_variance",
+    ):
         found = [getattr(result.state, name) for result in results]
         assert_allclose(found[0], found[1], rtol=1e-7, atol=1e-9, err_msg=name)
-    shared = [result.state.background for result in results]
+    shared = [result.state.shared for result in results]
     assert_allclose(shared[0].mean, shared[1].mean, rtol=1e-6, atol=1e-9)
     assert_allclose(shared[0].covariance, shared[1].covariance, rtol=1e-6, atol=1e-12)
     ends = [result.history[-1] for result in results]
@@ -121,7 +127,7 @@ def test_a_posterior_is_that_of_rows_with_the_weights_the_noise_means(directions
     assert (np.diff(results[0].history) >= -1e-9).all()
 
 
-def test_the_background_of_counts_reads_the_dispersion_of_every_step():
+def test_the_shared_directions_of_counts_reads_the_dispersion_of_every_step():
     """Curvatures of counts change, so that their Gram matrix is not the cached one."""
     made = problem(
         np.random.default_rng(2), by_step=True, family=Poisson(dispersed=True), directions=2
@@ -129,13 +135,13 @@ def test_the_background_of_counts_reads_the_dispersion_of_every_step():
     state = made.start()
     state.noise = NOISE.copy()
     work = RowWork(made, state)
-    scores = made.background.scores.values
-    rows = (1.0 / NOISE)[np.repeat(np.arange(T), np.diff(made.design.steps))]
+    scores = made.shared.scores.values
+    rows = (1.0 / NOISE)[np.repeat(np.arange(T), np.diff(made.design.step_offsets))]
     h = (scores * (rows * work.curvature)[:, None]).T @ scores
     b = scores.T @ (rows * work.score)
-    update_background(made, state, work.score.copy(), work.curvature)
-    assert_allclose(state.background.h, h, rtol=1e-10)
-    assert_allclose(state.background.b, b, rtol=1e-10)
+    update_shared(made, state, work.score.copy(), work.curvature)
+    assert_allclose(state.shared.h, h, rtol=1e-10)
+    assert_allclose(state.shared.b, b, rtol=1e-10)
 
 
 def test_the_dispersion_of_counts_enters_the_likelihood_row_by_row():

@@ -12,9 +12,9 @@ from scipy.stats import multivariate_normal, norm
 
 from driftglm.design import ColumnDesign
 from driftglm.families import Gaussian
-from driftglm.objective import FLOOR, Levels, Noise, Objective
+from driftglm.objective import FLOOR, Intercepts, Noise, Objective
 from driftglm.priors import Exact, Fixed, Variational
-from driftglm.solvers.levels import update_levels
+from driftglm.solvers.intercepts import update_intercepts
 
 C = 0.5 - 1e-5
 PRIORS = pytest.mark.parametrize(
@@ -24,19 +24,21 @@ PRIORS = pytest.mark.parametrize(
 )
 
 
-def objective(rng, prior, *, n_timesteps=3, n_features=4, static=(), level=False, given=0.4):
+def objective(rng, prior, *, n_timesteps=3, n_features=4, static=(), intercept=False, given=0.4):
     """Rows are sorted by step already, so that y needs no reordering."""
     codes = np.sort(rng.integers(0, n_timesteps, 30))
     X = rng.normal(size=(30, n_features))
     y = rng.normal(size=30) + X[:, 0]
     mask = np.zeros(n_features, bool)
     mask[list(static)] = True
-    columns = np.ones((int(level), 30))
+    columns = np.ones((int(intercept), 30))
     return Objective(
         design=ColumnDesign.from_matrix(X, codes, n_timesteps)[0],
         family=Gaussian(),
         prior=prior,
-        levels=Levels(columns, np.zeros(int(level), bool), np.full(int(level), y.var())),
+        intercepts=Intercepts(
+            columns, np.zeros(int(intercept), bool), np.full(int(intercept), y.var())
+        ),
         noise=Noise(given=given, reference=float(y.var())),
         y=y,
         weights=rng.uniform(0.5, 2.0, 30),
@@ -71,8 +73,8 @@ def test_value_under_the_fixed_prior_is_a_sum_of_normal_densities(rng):
     problem = objective(rng, prior)
     beta = rng.normal(size=(4, 3))
     steps = np.arange(3)
-    law = multivariate_normal(cov=0.5 * 0.7 ** np.abs(steps[:, None] - steps))
-    expected = log_likelihood(problem, problem.design.eta(beta), 0.4) + law.logpdf(beta).sum()
+    component = multivariate_normal(cov=0.5 * 0.7 ** np.abs(steps[:, None] - steps))
+    expected = log_likelihood(problem, problem.design.eta(beta), 0.4) + component.logpdf(beta).sum()
     assert_allclose(problem.value(problem.start(beta)), expected, rtol=1e-12)
 
 
@@ -173,7 +175,7 @@ def test_a_column_of_zeros_is_harmless(prior, size, rng):
     problem = objective(rng, prior)
     X = dense_of(problem.design)
     X[:, 2] = 0.0
-    codes = np.repeat(np.arange(3), np.diff(problem.design.steps))
+    codes = np.repeat(np.arange(3), np.diff(problem.design.step_offsets))
     blank = dataclasses.replace(
         problem,
         design=ColumnDesign.from_matrix(X, codes, 3)[0],
@@ -184,30 +186,32 @@ def test_a_column_of_zeros_is_harmless(prior, size, rng):
     assert np.isfinite(blank.value(blank.start()))
 
 
-@pytest.mark.parametrize("law", [(0.0, 0.5), (0.8, 0.6)], ids=["flat", "drifting"])
+@pytest.mark.parametrize("component", [(0.0, 0.5), (0.8, 0.6)], ids=["flat", "drifting"])
 @pytest.mark.parametrize("empty", [False, True])
-def test_a_level_contributes_its_log_evidence(law, empty, rng):
-    """With the level at its posterior the value is the likelihood with the level integrated out.
+def test_an_intercept_contributes_its_log_evidence(component, empty, rng):
+    """With the intercept at its posterior the value is the likelihood with the intercept integrated out.
 
     The flat part has a flat prior of height 1 / sqrt(2 pi).
     """
-    problem = objective(rng, Fixed(scale=0.5), level=True, n_timesteps=4)
-    codes = np.repeat(np.arange(4), np.diff(problem.design.steps))
+    problem = objective(rng, Fixed(scale=0.5), intercept=True, n_timesteps=4)
+    codes = np.repeat(np.arange(4), np.diff(problem.design.step_offsets))
     if empty:
         weights = problem.weights * np.where(codes == 1, 1e-9, 1.0)
         problem = dataclasses.replace(problem, weights=weights)
     beta = rng.normal(size=(4, 4))
     state = problem.start(beta)
-    state.level_law[0] = law
+    state.intercept_dynamics[0] = component
     score = problem.score(state)
     start = score.copy()
-    update_levels(problem, state, score, problem.weights, learn_law=False)
+    update_intercepts(problem, state, score, problem.weights, learn_dynamics=False)
     state.eta += (start - score) / problem.weights
     assert_allclose(
-        state.eta, problem.design.eta(beta) + problem.design.spread(state.level_mean[0])
+        state.eta, problem.design.eta(beta) + problem.design.to_rows(state.intercept_mean[0])
     )
     residual = problem.y - problem.design.eta(beta)
-    covariance = law[0] * law[1] ** np.abs(codes[:, None] - codes) + np.diag(0.4 / problem.weights)
+    covariance = component[0] * component[1] ** np.abs(codes[:, None] - codes) + np.diag(
+        0.4 / problem.weights
+    )
     inverse = np.linalg.inv(covariance)
     ones = inverse.sum(axis=1)
     squares = residual @ inverse @ residual - (ones @ residual) ** 2 / ones.sum()
@@ -272,10 +276,10 @@ def test_estimated_noise_enters_the_value(rng):
 
 
 def test_a_copied_state_is_independent(rng):
-    problem = objective(rng, Fixed(), level=True)
+    problem = objective(rng, Fixed(), intercept=True)
     state = problem.start(rng.normal(size=(4, 3)))
     other = state.copy()
-    other.beta[:], other.level_mean[:], other.eta[:] = 7.0, 7.0, 7.0
+    other.beta[:], other.intercept_mean[:], other.eta[:] = 7.0, 7.0, 7.0
     assert not (state.beta == 7.0).any()
-    assert not (state.level_mean == 7.0).any()
+    assert not (state.intercept_mean == 7.0).any()
     assert not (state.eta == 7.0).any()

@@ -96,7 +96,7 @@ def test_a_start_for_one_more_step_goes_on_as_the_last():
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
 def test_largest_strength_is_where_scikit_learn_leaves_nothing(family):
-    panel = simulate_panel(n_features=N_FEATURES, n_timesteps=3, family=family, level=0.3)
+    panel = simulate_panel(n_features=N_FEATURES, n_timesteps=3, family=family, intercept=0.3)
     design = PEERS["sklearn ridge-all"].adapter().prepare(data_of(panel, family)).whole
     if family == "poisson":  # no lasso to ask: the score at the best constant is its definition
         score = panel.X.T @ (panel.y - panel.y.mean()) / panel.y.size
@@ -197,7 +197,7 @@ def test_group_lassos_meet_the_optimality_conditions(panel, name):
 @pytest.mark.parametrize("name", ["skglm lasso", "celer lasso", "adelie lasso", "glum lasso"])
 def test_logistic_lassos_agree_with_scikit_learn(name, sparse):
     panel = simulate_panel(
-        n_features=N_FEATURES, rows_per_step=80, n_timesteps=3, family="binomial", level=0.3
+        n_features=N_FEATURES, rows_per_step=80, n_timesteps=3, family="binomial", intercept=0.3
     )
     data = data_of(panel, "binomial", sparse=sparse)
     ours, theirs = fitted(name, data), fitted("sklearn lasso-all", data)
@@ -211,7 +211,7 @@ def test_logistic_lassos_agree_with_scikit_learn(name, sparse):
 def test_celers_logistic_lasso_starts_where_it_is_told(sparse):
     if importlib.util.find_spec("celer") is None:
         pytest.skip("celer is not installed")
-    panel = simulate_panel(n_features=N_FEATURES, n_timesteps=3, family="binomial", level=0.3)
+    panel = simulate_panel(n_features=N_FEATURES, n_timesteps=3, family="binomial", intercept=0.3)
     adapter = PEERS["celer lasso"].adapter()
     design = adapter.prepare(data_of(panel, "binomial", sparse=sparse)).whole
     path = np.array([0.2, 0.05]) * design.largest()
@@ -224,7 +224,7 @@ def test_celers_logistic_lasso_starts_where_it_is_told(sparse):
 
 
 def test_ridge_of_counts_is_scikit_learns_with_the_strength_of_a_sum():
-    panel = simulate_panel(n_features=4, n_timesteps=3, family="poisson", level=0.3, n_active=3)
+    panel = simulate_panel(n_features=4, n_timesteps=3, family="poisson", intercept=0.3, n_active=3)
     data = data_of(panel, "poisson")
     model = fitted("sklearn ridge-all", data)
     strength = float(model.chosen.split()[1])

@@ -539,7 +539,7 @@ def fit_of(state):
     return forecaster["fits"]["tuple"][0]["record"][1]
 
 
-def longer_laws(state, _):
+def longer_components(state, _):
     fit_of(state)["components"]["record"][1]["n_timesteps"] += 1
 
 
@@ -553,7 +553,7 @@ def steps_beyond(state, arrays):
     arrays[name] = arrays[name] + 10**9
 
 
-@pytest.mark.parametrize("change", [longer_laws, shorter_curvature, steps_beyond])
+@pytest.mark.parametrize("change", [longer_components, shorter_curvature, steps_beyond])
 def test_arrays_that_would_lead_compiled_code_astray_are_refused(change, tmp_path):
     """Kernels do not check their indices; a forged file must not reach them."""
     X, eta, _ = panel()

@@ -17,7 +17,7 @@ from driftglm.baselines import RidgeAll, RidgeTS
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.exceptions import DataError
 from driftglm.plots import figures
-from driftglm.plots.spread import spread_apart
+from driftglm.plots.labels import apart
 from driftglm.plots.style import COLOURS, shown
 from driftglm.plots.timeline import ticks
 from driftglm.simulate import simulate_text
@@ -271,11 +271,11 @@ def test_ticks_are_round_and_fit(labels, width, texts):
 
 def test_labels_are_spread_no_further_than_needed():
     wanted = np.array([0.0, 5.0, 5.0, 5.1])
-    placed = spread_apart(wanted, 1.0)
+    placed = apart(wanted, 1.0)
     assert np.diff(np.sort(placed)).min() >= 1.0 - 1e-12
     assert placed[0] == 0.0
     assert placed[1:].mean() == pytest.approx(wanted[1:].mean())
-    assert spread_apart(np.zeros(0), 1.0).size == 0
+    assert apart(np.zeros(0), 1.0).size == 0
 
 
 def test_figures_of_the_wrong_object_say_what_to_pass(model):

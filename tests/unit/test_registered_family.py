@@ -82,7 +82,13 @@ def registered(monkeypatch):
 
 
 def panel_of(family, **changes):
-    sizes = {"n_features": 5, "n_active": 2, "rows_per_step": 60, "n_timesteps": 4, "level": 0.4}
+    sizes = {
+        "n_features": 5,
+        "n_active": 2,
+        "rows_per_step": 60,
+        "n_timesteps": 4,
+        "intercept": 0.4,
+    }
     return simulate_panel(family=family, random_state=7, **(sizes | changes))
 
 

@@ -35,7 +35,7 @@ def drift(**params):
 
 @pytest.fixture
 def rows(rng):
-    """Column 0 drifts, column 1 is constant, 2 to 4 do nothing; the level moves."""
+    """Column 0 drifts, column 1 is constant, 2 to 4 do nothing; the intercept moves."""
     time = np.repeat(np.arange(2001, 2001 + T), 30)
     X = rng.normal(size=(time.size, 5))
     drifting = np.linspace(-1.5, 1.5, T)[time - 2001]
@@ -353,16 +353,16 @@ def test_far_steps_are_held_or_fade_to_the_mean(extrapolate, rows):
         assert_allclose(ahead, last * rho ** np.arange(5), rtol=1e-9)
 
 
-def test_a_forecast_level_reverts_to_its_flat_part(rng):
+def test_a_forecast_intercept_reverts_to_its_flat_part(rng):
     """White noise about 7: the forecast is the mean of the steps, shrunk toward no one step."""
     time = np.repeat(np.arange(12), 20)
-    level = 7 + rng.normal(size=12)
-    y = level[time] + 0.1 * rng.normal(size=time.size)
+    intercept = 7 + rng.normal(size=12)
+    y = intercept[time] + 0.1 * rng.normal(size=time.size)
     X = rng.normal(size=(time.size, 1))
     model = drift(extrapolate="forecast").fit(X, y, time=time)
-    assert_allclose(model.intercept_, level.mean(), atol=0.3)
+    assert_allclose(model.intercept_, intercept.mean(), atol=0.3)
     held = drift(extrapolate="hold").fit(X, y, time=time)
-    assert_allclose(held.intercept_, level[-1], atol=0.1)
+    assert_allclose(held.intercept_, intercept[-1], atol=0.1)
 
 
 def test_a_step_before_the_first_is_an_error(rows):
@@ -385,14 +385,16 @@ def test_predict_needs_time_of_the_kind_fitted(rows):
 
 
 def test_validation_forecasts_where_things_revert(rng):
-    """The level jumps about its mean: the last one says nothing about the next."""
+    """The intercept jumps about its mean: the last one says nothing about the next."""
     time = np.repeat(np.arange(12), 25)
     X = rng.normal(size=(time.size, 2))
-    level = 2.0 * rng.normal(size=12)
-    y = level[time] + 0.3 * rng.normal(size=time.size)
+    intercept = 2.0 * rng.normal(size=12)
+    y = intercept[time] + 0.3 * rng.normal(size=time.size)
     model = drift(extrapolate="validate").fit(X, y, time=time)
     assert model.extrapolate_ == "forecast"
-    assert abs(model.intercept_ - level.mean()) < abs(model.intercept_path_[-1] - level.mean())
+    assert abs(model.intercept_ - intercept.mean()) < abs(
+        model.intercept_path_[-1] - intercept.mean()
+    )
 
 
 def test_validation_holds_where_things_stay(rng):
@@ -593,7 +595,7 @@ def test_verbose_reports_on_stderr_alone(solver, rows, capsys):
     assert loud.err.endswith("\n")
 
 
-def test_no_intercept_means_a_level_of_zero(rows):
+def test_no_intercept_means_an_intercept_of_zero(rows):
     X, y, time = rows
     model = drift(fit_intercept=False).fit(X, y, time=time)
     assert not model.intercept_path_.any()
@@ -693,7 +695,7 @@ def test_without_an_intercept_a_constant_column_is_a_feature(rows):
     X, y, time = rows
     X = np.column_stack([X, np.full(y.size, 4.0)])
     model = drift(fit_intercept=False).fit(X, y, time=time)
-    # The level rises from 0 to 1; a constant column of 4 takes it up.
+    # The intercept rises from 0 to 1; a constant column of 4 takes it up.
     assert_allclose(4 * model.coef_path_[-1, 5], 1.0, atol=0.3)
 
 

@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm.design import ColumnDesign
 from driftglm.families import Gaussian
-from driftglm.objective import Levels, Noise, Objective
+from driftglm.objective import Intercepts, Noise, Objective
 from driftglm.priors import Exact, Fixed, Variational
 from driftglm.solvers import BlockSolver, LBFGSSolver, StopReason
-from driftglm.solvers.rowstate import visiting_order
+from driftglm.solvers.rowstate import update_order
 
 T = 5
 SOLVERS = pytest.mark.parametrize("solver", [BlockSolver(), LBFGSSolver()], ids=["block", "lbfgs"])
@@ -29,18 +29,18 @@ PRIORS = pytest.mark.parametrize(
 )
 
 
-def problem(rng, prior, *, levels=1, static=(), given=None, n_features=6, scale=1.0):
+def problem(rng, prior, *, intercepts=1, static=(), given=None, n_features=6, scale=1.0):
     """Feature 0 is constant, 1 drifts through zero, the others do nothing; step 3 is empty."""
     codes = np.sort(rng.choice([0, 1, 2, 4], 80))
     X = rng.normal(size=(80, n_features))
     truth = np.zeros((T, n_features))
     truth[:, 0], truth[:, 1] = 1.0, np.linspace(-1, 1, T)
     y = (X * truth[codes]).sum(axis=1) + 0.4 * rng.normal(size=80)
-    columns = np.ones((levels, 80))
-    if levels > 1:
-        columns[1:] = rng.normal(size=(levels - 1, 80))
+    columns = np.ones((intercepts, 80))
+    if intercepts > 1:
+        columns[1:] = rng.normal(size=(intercepts - 1, 80))
         y = y + columns[1]
-    if levels:
+    if intercepts:
         y = y + 0.3 * codes
     y = scale * y
     mask = np.zeros(n_features, bool)
@@ -49,7 +49,7 @@ def problem(rng, prior, *, levels=1, static=(), given=None, n_features=6, scale=
         design=ColumnDesign.from_matrix(X, codes, T)[0],
         family=Gaussian(),
         prior=prior,
-        levels=Levels(columns, np.arange(levels) == 2, np.full(levels, y.var())),
+        intercepts=Intercepts(columns, np.arange(intercepts) == 2, np.full(intercepts, y.var())),
         noise=Noise(given=given, reference=float(y.var())),
         y=y,
         weights=rng.uniform(0.5, 2.0, 80),
@@ -71,16 +71,16 @@ def ridge_start(objective):
 def eta_of(objective, state):
     """The linear predictor from scratch."""
     eta = objective.design.eta(state.beta)
-    for column, path in zip(objective.levels.columns, state.level_mean, strict=True):
-        eta = eta + column * objective.design.spread(path)
+    for column, path in zip(objective.intercepts.columns, state.intercept_mean, strict=True):
+        eta = eta + column * objective.design.to_rows(path)
     return eta
 
 
 @SOLVERS
 @PRIORS
-@pytest.mark.parametrize("levels", [0, 3])
-def test_the_objective_never_falls(solver, prior, levels, rng):
-    objective = problem(rng, prior, levels=levels, static=[2])
+@pytest.mark.parametrize("intercepts", [0, 3])
+def test_the_objective_never_falls(solver, prior, intercepts, rng):
+    objective = problem(rng, prior, intercepts=intercepts, static=[2])
     start = ridge_start(objective)
     result = solver.solve(objective, start, max_iter=60, tol=1e-5)
     history = result.history
@@ -92,7 +92,7 @@ def test_the_objective_never_falls(solver, prior, levels, rng):
 
 
 def slopes(objective, state, step=1e-6):
-    """d value / d path by central differences, the levels and the noise held."""
+    """d value / d path by central differences, the intercepts and the noise held."""
     base = state.eta - objective.design.eta(state.beta)
     out = np.zeros_like(state.beta)
     for i, t in np.ndindex(*out.shape):
@@ -136,8 +136,8 @@ def test_a_converged_fit_is_a_stationary_point(solver, prior, rng):
 
 @PRIORS
 def test_the_certificate_of_lbfgs_is_the_largest_scaled_slope(prior, rng):
-    """Cut short, so that there is a slope to measure; levels have a round of their own."""
-    objective = problem(rng, prior, levels=0, given=0.2)
+    """Cut short, so that there is a slope to measure; intercepts have a round of their own."""
+    objective = problem(rng, prior, intercepts=0, given=0.2)
     result = LBFGSSolver().solve(objective, ridge_start(objective), max_iter=7, tol=1e-9)
     gradient = slopes(objective, result.state)
     expected = scaled(objective, result.state, gradient).max()
@@ -146,18 +146,18 @@ def test_the_certificate_of_lbfgs_is_the_largest_scaled_slope(prior, rng):
 
 
 @SOLVERS
-def test_the_levels_and_the_noise_are_at_their_best_too(solver, rng):
-    objective = problem(rng, Fixed(scale=0.3), levels=2)
+def test_the_intercepts_and_the_noise_are_at_their_best_too(solver, rng):
+    objective = problem(rng, Fixed(scale=0.3), intercepts=2)
     result = solver.solve(objective, objective.start(), max_iter=500, tol=1e-5)
     state = result.state
     squares = objective.design.by_step(objective.weights * (objective.y - state.eta) ** 2)
-    best = objective.noise.update(squares + objective.spread(state), objective.rows_by_step)
+    best = objective.noise.update(squares + objective.uncertainty(state), objective.rows_by_step)
     assert_allclose(state.noise, best, rtol=1e-4)
-    # Moving a level's mean costs in the likelihood more than any prior could pay back.
-    for column, path in zip(objective.levels.columns, state.level_mean, strict=True):
+    # Moving an intercept's mean costs in the likelihood more than any prior could pay back.
+    for column, path in zip(objective.intercepts.columns, state.intercept_mean, strict=True):
         score = objective.weights * column * (objective.y - state.eta)
         total = objective.design.by_step(score).sum()
-        # The flat part of a level is not penalised: its score vanishes.
+        # The flat part of an intercept is not penalised: its score vanishes.
         assert abs(total) < 1e-3 * np.sqrt(objective.n_rows), path
 
 
@@ -183,7 +183,7 @@ def test_whoever_stops_early_has_not_reached_the_tolerance(solver, prior, rng):
 
 @SOLVERS
 def test_a_tolerance_of_zero_ends_in_a_stall_not_in_an_endless_loop(solver, rng):
-    objective = problem(rng, Fixed(scale=0.3), levels=0, given=0.2, n_features=3)
+    objective = problem(rng, Fixed(scale=0.3), intercepts=0, given=0.2, n_features=3)
     result = solver.solve(objective, objective.start(), max_iter=100_000, tol=0.0)
     assert result.reason in {StopReason.STALLED, StopReason.CONVERGED}
     assert result.optimality < 1e-5
@@ -191,7 +191,7 @@ def test_a_tolerance_of_zero_ends_in_a_stall_not_in_an_endless_loop(solver, rng)
 
 def test_a_tight_tolerance_is_reached_though_the_objective_no_longer_moves(rng):
     """An error of 1e-8 in a coefficient changes the objective by 1e-16: it cannot be seen there."""
-    objective = problem(rng, Fixed(scale=0.3), levels=0, given=0.2)
+    objective = problem(rng, Fixed(scale=0.3), intercepts=0, given=0.2)
     result = BlockSolver().solve(objective, objective.start(), max_iter=10_000, tol=1e-11)
     assert result.reason is StopReason.CONVERGED
 
@@ -203,8 +203,8 @@ def test_the_state_given_is_left_alone(solver, rng):
     before = dataclasses.asdict(state)
     solver.solve(objective, state, max_iter=20, tol=1e-5)
     after = dataclasses.asdict(state)
-    before.update(before.pop("background"))
-    after.update(after.pop("background"))
+    before.update(before.pop("shared"))
+    after.update(after.pop("shared"))
     for name, value in before.items():
         assert_array_equal(after[name], value)
 
@@ -229,9 +229,9 @@ def test_progress_is_told_the_truth(solver, rng):
 # ------------------------------------------------------------------------------------- zeros
 
 
-@pytest.mark.parametrize("levels", [0, 1])
-def test_lbfgs_leaves_paths_at_zero_that_start_there(levels, rng):
-    objective = problem(rng, Exact(), levels=levels)
+@pytest.mark.parametrize("intercepts", [0, 1])
+def test_lbfgs_leaves_paths_at_zero_that_start_there(intercepts, rng):
+    objective = problem(rng, Exact(), intercepts=intercepts)
     beta = np.zeros((6, T))
     beta[1] = 0.5
     result = LBFGSSolver().solve(objective, objective.start(beta), max_iter=100, tol=1e-4)
@@ -281,7 +281,7 @@ def test_from_the_same_start_both_reach_the_same_mode(solver, rng):
     result = solver.solve(objective, moved, max_iter=5000, tol=1e-7)
     # Both certificates are about 1e-7, in units of posterior deviations of about .1.
     assert_allclose(result.state.beta, reference.state.beta, rtol=1e-4, atol=1e-5)
-    # The level's law goes on rising along a flat likelihood.
+    # The intercept's component goes on rising along a flat likelihood.
     assert_allclose(result.history[-1], reference.history[-1], rtol=1e-5)
 
 
@@ -300,8 +300,8 @@ def test_the_unit_of_y_does_not_change_the_way(solver, scale):
 
 
 @SOLVERS
-def test_no_paths_and_no_levels_is_a_fit_of_the_noise_alone(solver, rng):
-    full = problem(rng, Exact(), levels=0)
+def test_no_paths_and_no_intercepts_is_a_fit_of_the_noise_alone(solver, rng):
+    full = problem(rng, Exact(), intercepts=0)
     empty = dataclasses.replace(
         full,
         design=ColumnDesign.from_matrix(np.empty((80, 0)), np.zeros(80, int), T)[0],
@@ -319,5 +319,5 @@ def test_features_are_visited_by_falling_correlation_whatever_their_unit(rng):
     X = np.column_stack([share * target + rng.normal(size=200) for share in (0.2, 2.0, 0.0, -0.6)])
     X = np.column_stack([X * [100.0, 0.01, 10.0, 1.0], np.zeros(200)])
     design = ColumnDesign.from_matrix(X, np.sort(rng.integers(0, T, 200)), T)[0]
-    order = visiting_order(design, target, design.squares(np.ones(200)))
+    order = update_order(design, target, design.squares(np.ones(200)))
     assert order.tolist() == [1, 3, 0, 2, 4]

@@ -171,13 +171,13 @@ def test_steps_after_the_last(extrapolate):
     mode = fitted(prior=Fixed(1.0, 0.5), extrapolate="forecast")
     ahead = mode._fit.step(6, forecast=True)
     assert_allclose(ahead.coef, 0.5 * mode.coef_path_[-1])
-    assert ahead.spread is None
+    assert ahead.uncertainty is None
 
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("center", [False, True])
 def test_a_forecast_integrates_over_what_is_not_known(center, sparse):
-    """p proportional to E[exp(eta)] of a normal law, by hand from the posteriors' moments."""
+    """p proportional to E[exp(eta)] of a normal component, by hand from the posteriors' moments."""
     model = fitted(center=center, extrapolate="forecast")
     fit = model._fit
     mean, variance = fit.posterior.ahead(1, None)

@@ -66,7 +66,7 @@ def test_rates_and_slopes_match_the_dense_softmax(rng, center, compiled):
         rates_of(problem.effects(), beta[w], variance[w], problem.background[w], out)
         assert_allclose(out, (eta + spread)[:, w], rtol=1e-10, atol=1e-12)
         rates = (out, np.empty(T), np.empty(T))
-        start(log_rate, problem.design.steps, rates)
+        start(log_rate, problem.design.step_offsets, rates)
         expected = np.exp((eta + spread)[:, w] + log_rate)
         for i in range(F):
             slope = np.empty((3, T))
@@ -104,7 +104,7 @@ def test_the_settled_gradient_is_that_of_the_multinomial_objective(rng):
         rates = (np.empty(contexts.codes.size), np.empty(T), np.empty(T))
         none = np.empty((0, T))
         log_rates_inplace(problem.effects(), mode.beta[w], none, problem.background[w], rates[0])
-        start_rates_inplace(mode.log_rate, problem.design.steps, rates)
+        start_rates_inplace(mode.log_rate, problem.design.step_offsets, rates)
         assert_allclose(rates[0], expected[:, w], rtol=1e-10)
 
 

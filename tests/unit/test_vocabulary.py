@@ -24,7 +24,7 @@ DOCUMENTS = ["The risk of the LOSS", "the risk of a loss.", "the net-risk: B2B #
 
 @pytest.fixture
 def many(rng):
-    """Two hundred documents of words whose frequencies differ by Zipf's law."""
+    """Two hundred documents of words whose frequencies differ by Zipf's component."""
     words = np.array([f"w{i}" for i in range(300)])
     share = 1 / np.arange(1, 301)
     return [" ".join(rng.choice(words, 80, p=share / share.sum())) for _ in range(200)]

@@ -1,4 +1,4 @@
-"""Weights of a mixture: starts, the EM step and what it does to a bound, laws that are dropped."""
+"""Weights of a mixture: starts, the EM step and what it does to a bound, components that are dropped."""
 
 import numpy as np
 import pytest
@@ -8,13 +8,13 @@ from driftglm.exceptions import DataError
 from driftglm.priors import Learned
 from driftglm.priors.weights import (
     DROP,
+    components_in_use,
     cross_term,
     em_inplace,
-    kept_weights,
-    laws_in_use,
     learned_weights,
     log_weights,
     prior_counts,
+    renormalized_weights,
     start_weights,
 )
 
@@ -23,7 +23,7 @@ LAWS = PRIOR.components(2.0, 300.0, 6)
 MOVING, MIXED = np.array([False]), np.array([False, True])
 
 
-def test_a_group_of_static_features_starts_with_constant_laws_only():
+def test_a_group_of_static_features_starts_with_constant_components_only():
     pi = start_weights(PRIOR, LAWS, MIXED)
     assert_allclose(pi.sum(axis=1), 1.0, rtol=1e-14)
     assert_allclose(pi[0], PRIOR.start_weights(LAWS.count), rtol=1e-14)
@@ -32,12 +32,12 @@ def test_a_group_of_static_features_starts_with_constant_laws_only():
     assert np.isneginf(log_weights(pi)[1, ~LAWS.is_static]).all()
 
 
-def test_static_features_need_a_constant_law():
+def test_static_features_need_a_constant_component():
     prior = Learned(shares=(0.0, 0.5))
-    laws = prior.components(2.0, 300.0, 6)
-    assert start_weights(prior, laws, MOVING).shape == (1, laws.count)
+    components = prior.components(2.0, 300.0, 6)
+    assert start_weights(prior, components, MOVING).shape == (1, components.count)
     with pytest.raises(DataError, match="constant over time and this prior has none"):
-        start_weights(prior, laws, MIXED)
+        start_weights(prior, components, MIXED)
 
 
 def test_the_prior_counts_for_features_that_are_not_zero():
@@ -49,7 +49,7 @@ def test_the_prior_counts_for_features_that_are_not_zero():
     assert not prior_counts(given, LAWS, start_weights(given, LAWS, MOVING)).any()
 
 
-def test_no_law_but_zero_leaves_the_prior_nothing_to_count():
+def test_no_component_but_zero_leaves_the_prior_nothing_to_count():
     only = LAWS.take(LAWS.is_zero)
     assert_array_equal(prior_counts(PRIOR, only, np.ones((1, 1))), [[0.0]])
 
@@ -69,23 +69,26 @@ def test_a_group_nobody_is_in_keeps_its_weights(rng):
     assert_array_equal(learned_weights(counts, before)[1], before[1])
 
 
-def test_laws_nobody_has_add_nothing_to_a_bound():
+def test_components_nobody_has_add_nothing_to_a_bound():
     counts, log_pi = np.array([[2.0, 0.0]]), np.array([[np.log(0.5), -np.inf]])
     assert_allclose(cross_term(counts, log_pi), 2.0 * np.log(0.5))
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("n_laws", [1, 4, 6])
+@pytest.mark.parametrize("n_components", [1, 4, 6])
 def test_em_raises_the_likelihood_of_the_mixture_and_ends_where_the_step_rests(
-    rng, n_laws, compiled
+    rng, n_components, compiled
 ):
-    likelihood, prior = np.exp(rng.normal(size=(40, n_laws))), rng.gamma(1.0, size=n_laws)
+    likelihood, prior = (
+        np.exp(rng.normal(size=(40, n_components))),
+        rng.gamma(1.0, size=n_components),
+    )
     em = em_inplace if compiled else em_inplace.py_func
 
     def value(pi):
         return float(np.log(likelihood @ pi).sum() + prior @ np.log(pi))
 
-    pi = np.full(n_laws, 1 / n_laws)
+    pi = np.full(n_components, 1 / n_components)
     values = [value(pi)]
     for _ in range(30):
         em(likelihood, prior, 1, pi)
@@ -98,13 +101,13 @@ def test_em_raises_the_likelihood_of_the_mixture_and_ends_where_the_step_rests(
     assert_allclose(np.exp(learned_weights(counts[None], np.log(pi)[None])[0]), pi, rtol=1e-9)
 
 
-def test_a_law_is_kept_if_any_group_uses_it_and_the_rest_takes_over_its_share():
+def test_a_component_is_kept_if_any_group_uses_it_and_the_rest_takes_over_its_share():
     pi = np.array([[0.7, 0.3 - DROP / 2, DROP / 2, 0.0], [0.5, 0.5 - DROP / 4, DROP / 4, 0.0]])
     pi[1, [1, 3]] = pi[1, [3, 1]]
     log_pi = log_weights(pi)
-    keep = laws_in_use(log_pi)
+    keep = components_in_use(log_pi)
     assert_array_equal(keep, [True, True, False, True])
-    found = kept_weights(log_pi, keep)
+    found = renormalized_weights(log_pi, keep)
     assert_allclose(np.exp(found).sum(axis=1), 1.0, rtol=1e-14)
     assert_allclose(np.exp(found), pi[:, keep], rtol=1e-9)
-    assert laws_in_use(found).all()
+    assert components_in_use(found).all()

@@ -6,9 +6,9 @@ therefore serves a whole grid, a candidate costs one Cholesky factorisation, and
 exact, where a search over all paths takes a thousand passes at the strengths that matter and does
 not arrive at all at the weak ones.
 
-The levels (intercept and always-in columns) are flat and free, plus stationary AR(1) deviations.
-`driftglm.DriftRegressor` estimates the law of the deviations together with everything else; here
-it is taken from a fit of the levels alone.
+The intercepts (intercept and always-in columns) are flat and free, plus stationary AR(1) deviations.
+`driftglm.DriftRegressor` estimates the dynamics of the deviations together with everything else; here
+it is taken from a fit of the intercepts alone.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from driftglm.priors.chain import alpha_of_rho
 
 
 @dataclass(frozen=True)
-class LevelLaw:
-    """Variance and lag-1 correlation of the AR(1) deviations of every level."""
+class InterceptDynamics:
+    """Variance and lag-1 correlation of the AR(1) deviations of every intercept."""
 
     variance: FloatArray
     correlation: FloatArray
 
     @classmethod
-    def of_paths(cls, paths: FloatArray) -> LevelLaw:
-        """Moments of fitted level paths (T, n_levels)."""
+    def of_paths(cls, paths: FloatArray) -> InterceptDynamics:
+        """Moments of fitted intercept paths (T, n_intercepts)."""
         deviations = paths - paths.mean(axis=0)
         variance = np.mean(deviations**2, axis=0)
         lagged = np.sum(deviations[1:] * deviations[:-1], axis=0)
@@ -45,7 +45,7 @@ class LevelLaw:
 
 @dataclass(frozen=True)
 class ChainSolution:
-    """Weights of the rows in every path, and the flat part of the levels."""
+    """Weights of the rows in every path, and the flat part of the intercepts."""
 
     dual: FloatArray
     flat: FloatArray
@@ -59,59 +59,59 @@ class ChainKernel:
     ----------
     products
         (n, n) inner products of the penalised columns, centred if need be.
-    levels
+    intercepts
         (n, L): the intercept's ones and the always-in columns, centred if need be.
     codes
         Step of every row.
     """
 
     products: FloatArray
-    levels: FloatArray
+    intercepts: FloatArray
     y: FloatArray
     weights: FloatArray
     codes: IntArray
-    law: LevelLaw
+    dynamics: InterceptDynamics
     noise: float
 
     def solve(self, chain: FloatArray) -> ChainSolution:
         """The mode; `chain` is the covariance of a path, (T, T), in units of the noise."""
         covariance = self.products * chain[np.ix_(self.codes, self.codes)]
-        covariance += self._level_covariance
+        covariance += self._intercept_covariance
         covariance[np.diag_indices_from(covariance)] += 1.0 / self.weights
         factor = scipy.linalg.cho_factor(covariance, overwrite_a=True, check_finite=False)
         flat = self._flat(factor)
-        return ChainSolution(scipy.linalg.cho_solve(factor, self.y - self.levels @ flat), flat)
+        return ChainSolution(scipy.linalg.cho_solve(factor, self.y - self.intercepts @ flat), flat)
 
-    def level_paths(self, solution: ChainSolution, n_timesteps: int) -> FloatArray:
+    def intercept_paths(self, solution: ChainSolution, n_timesteps: int) -> FloatArray:
         """(T, L): flat part and deviations."""
         apart = np.abs(np.arange(n_timesteps)[:, None] - self.codes)
         paths = np.tile(solution.flat, (n_timesteps, 1))
-        for j in range(self.levels.shape[1]):
-            paths[:, j] += self._decay(j, apart) @ (self.levels[:, j] * solution.dual)
+        for j in range(self.intercepts.shape[1]):
+            paths[:, j] += self._decay(j, apart) @ (self.intercepts[:, j] * solution.dual)
         return paths
 
     @cached_property
-    def _level_covariance(self) -> FloatArray:
-        """Covariance of the level deviations between rows, in units of the noise."""
+    def _intercept_covariance(self) -> FloatArray:
+        """Covariance of the intercept deviations between rows, in units of the noise."""
         total = np.zeros((self.y.size, self.y.size))
         apart = np.abs(self.codes[:, None] - self.codes)
-        for j, column in enumerate(self.levels.T):
-            if self.law.variance[j] > 0:
+        for j, column in enumerate(self.intercepts.T):
+            if self.dynamics.variance[j] > 0:
                 total += self._decay(j, apart) * np.outer(column, column)
         return total
 
     def _decay(self, j: int, apart: IntArray) -> FloatArray:
-        """Covariance of a level's deviations so many steps apart."""
-        decay = self.law.correlation[j] ** np.arange(int(apart.max()) + 1)
-        return np.asarray(self.law.variance[j] / self.noise * decay[apart])
+        """Covariance of an intercept's deviations so many steps apart."""
+        decay = self.dynamics.correlation[j] ** np.arange(int(apart.max()) + 1)
+        return np.asarray(self.dynamics.variance[j] / self.noise * decay[apart])
 
     def _flat(self, factor: Any) -> FloatArray:
-        """Generalized least squares for the flat part of the levels."""
-        if self.levels.shape[1] == 0:
+        """Generalized least squares for the flat part of the intercepts."""
+        if self.intercepts.shape[1] == 0:
             return np.zeros(0)
-        solved = scipy.linalg.cho_solve(factor, self.levels)
+        solved = scipy.linalg.cho_solve(factor, self.intercepts)
         return np.asarray(
-            scipy.linalg.lstsq(self.levels.T @ solved, solved.T @ self.y, cond=1e-12)[0]
+            scipy.linalg.lstsq(self.intercepts.T @ solved, solved.T @ self.y, cond=1e-12)[0]
         )
 
 

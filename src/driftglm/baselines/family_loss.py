@@ -65,7 +65,7 @@ class FamilyLoss:
         """E[y | eta]."""
         return self.family.mean(eta, CERTAIN)
 
-    def level(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def intercept(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
         """A good intercept for a model of an intercept only."""
         return self.family.center(y, weights, offset)
 

@@ -28,7 +28,7 @@ class _Lasso(PooledBaseline):
             return EmptyQuadratic(problem.X, problem.free, target, weights)
 
         empty = next(solve_path(problem, quadratic, _penalty, [1.0], self.tol, self.max_iter))
-        return float(np.abs(problem.pull(empty)).max(initial=0.0))
+        return float(np.abs(problem.gradient(empty)).max(initial=0.0))
 
     def _strengths(self, problem: Problem) -> FloatArray:
         n_rows, n_columns = problem.X.shape

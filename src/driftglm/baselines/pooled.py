@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from driftglm._typing import FloatArray
 from driftglm.baselines.base import TUNING_TOL, Baseline, Chain, Linear
-from driftglm.baselines.problem import Problem, Solution, spread
+from driftglm.baselines.problem import Problem, Solution, column_scale
 from driftglm.baselines.rows import Rows
 
 
@@ -62,7 +62,7 @@ class PooledBaseline(Baseline):
             X = rows.X[:, np.flatnonzero(~always_in)]
         scale = np.ones(X.shape[1])
         if self.standardize:
-            scale = spread(X, rows.weights)
+            scale = column_scale(X, rows.weights)
             X = X.multiply(1.0 / scale).tocsr() if hasattr(X, "multiply") else X / scale
         columns = [np.ones((rows.y.size, 1))] if self.fit_intercept else []
         dense = always.toarray() if hasattr(always, "toarray") else np.asarray(always)

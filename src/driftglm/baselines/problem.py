@@ -62,10 +62,10 @@ class Problem:
         """No feature at all, and an intercept that suits y."""
         gamma = np.zeros(self.free.shape[1])
         if self.intercept:
-            gamma[0] = self.loss.level(self.y, self.weights, self.offset)
+            gamma[0] = self.loss.intercept(self.y, self.weights, self.offset)
         return Solution(np.zeros(self.X.shape[1]), gamma)
 
-    def pull(self, solution: Solution) -> FloatArray:
+    def gradient(self, solution: Solution) -> FloatArray:
         """Derivative of the loss with respect to beta."""
         slope = self.weights * self.loss.slope(self.y, self.eta(solution))
         return np.asarray(slope @ self.X)
@@ -81,7 +81,7 @@ class Problem:
         return total / self.y.size
 
 
-def spread(X: Any, weights: FloatArray) -> FloatArray:
+def column_scale(X: Any, weights: FloatArray) -> FloatArray:
     """Standard deviation of every column; 1 for columns of zeros and ones and for constants."""
     total = float(weights.sum())
     mean = np.asarray(weights @ X) / total

@@ -211,8 +211,8 @@ class LassoQuadratic(_Weighted):
         weigh = np.ones(y.size) if weights is None else weights
         limit = float(model.alpha * weigh.sum())
         chosen = coef != 0
-        pull = _pull(X[:, chosen] @ coef[chosen], X, y, weigh, centered=model.fit_intercept)
-        chosen |= pull > limit
+        gradient = _gradient(X[:, chosen] @ coef[chosen], X, y, weigh, centered=model.fit_intercept)
+        chosen |= gradient > limit
         while True:
             settled = True
             if chosen.any():
@@ -222,17 +222,19 @@ class LassoQuadratic(_Weighted):
                 settled = _settled(model, few, y, *(() if weights is None else (weights,)))
                 coef = np.zeros(X.shape[1])
                 coef[chosen] = model.coef_
-                pull = _pull(few @ model.coef_, X, y, weigh, centered=model.fit_intercept)
-            missing = (pull > limit * (1.0 + model.tol)) & ~chosen
+                gradient = _gradient(few @ model.coef_, X, y, weigh, centered=model.fit_intercept)
+            missing = (gradient > limit * (1.0 + model.tol)) & ~chosen
             if not missing.any():
                 model.coef_ = coef
                 return settled
             # Not all at once: those that pull hardest explain much of what the others would.
-            most = np.sort(pull[missing])[::-1][: max(10, int(chosen.sum()))]
-            chosen |= missing & (pull >= most[-1])
+            most = np.sort(gradient[missing])[::-1][: max(10, int(chosen.sum()))]
+            chosen |= missing & (gradient >= most[-1])
 
 
-def _pull(eta: FloatArray, X: Any, y: FloatArray, weights: FloatArray, *, centered: bool) -> Any:
+def _gradient(
+    eta: FloatArray, X: Any, y: FloatArray, weights: FloatArray, *, centered: bool
+) -> Any:
     """(n_columns,) |slope| of the loss along every column, the intercept at its best."""
     left = y - eta
     if centered:

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import FloatArray
 from driftglm.baselines.base import Baseline, Chain, Linear
-from driftglm.baselines.chain_kernel import LevelLaw
+from driftglm.baselines.chain_kernel import InterceptDynamics
 from driftglm.baselines.gaussian_chain import GaussianChain, SplitColumns
-from driftglm.baselines.problem import Problem, spread
+from driftglm.baselines.problem import Problem, column_scale
 from driftglm.baselines.quadratic import DIRECT
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import fixed_scale
@@ -124,14 +124,14 @@ class RidgeTS(Baseline):
             self.noise_variance_ = noise
         if self._is_exact(rows):
             dual = self._chain(rows, scale)
-            path, levels = dual.paths(params, len(self.timesteps_))
+            path, intercepts = dual.paths(params, len(self.timesteps_))
             self.converged_, self.n_iter_ = True, 1
         else:
             model = self._fitted(rows, params, scale, noise, max_iter=self.max_iter)
-            path, levels = model.coef_path_, model.intercept_path_
+            path, intercepts = model.coef_path_, model.intercept_path_
             self.converged_, self.n_iter_ = model.converged_, model.n_iter_
-        self.coef_path_, self.intercept_path_ = path / scale, levels
-        self._report(Linear(self.coef_path_[-1].copy(), float(levels[-1])))
+        self.coef_path_, self.intercept_path_ = path / scale, intercepts
+        self._report(Linear(self.coef_path_[-1].copy(), float(intercepts[-1])))
         if not self.converged_:
             self._warn_unconverged()
 
@@ -144,7 +144,7 @@ class RidgeTS(Baseline):
 
     def _scale(self, rows: Rows) -> FloatArray:
         """What every column is divided by."""
-        scale = spread(rows.X, rows.weights) if self.standardize else np.ones(rows.X.shape[1])
+        scale = column_scale(rows.X, rows.weights) if self.standardize else np.ones(rows.X.shape[1])
         return np.where(self._always_in(), 1.0, scale)
 
     def _fitted(
@@ -230,7 +230,9 @@ class RidgeTS(Baseline):
     def _chain(self, rows: Rows, scale: FloatArray) -> GaussianChain:
         """The exact solution for any strength and autocorrelation."""
         squares, noise = self._squares(rows), self._noise(rows)
-        return GaussianChain(self._split(rows.X, scale), squares, self._law(squares, noise), noise)
+        return GaussianChain(
+            self._split(rows.X, scale), squares, self._dynamics(squares, noise), noise
+        )
 
     def _squares(self, rows: Rows) -> Rows:
         """The rows of a quadratic loss as those of squared errors."""
@@ -244,7 +246,7 @@ class RidgeTS(Baseline):
     def _noise(self, rows: Rows) -> float:
         """What loss and penalty are divided by; 1 for families without noise.
 
-        It changes no path; it tells the level's law how much of the steps' means is noise.
+        It changes no path; it tells the intercept's dynamics how much of the steps' means is noise.
         """
         family = self._mode_family()
         if family.quadratic:
@@ -270,14 +272,14 @@ class RidgeTS(Baseline):
 
     def _always_in_columns(self, rows: Rows) -> FloatArray:
         split = SplitColumns.of(rows.X, self._always_in(), intercept=False)
-        return split.levels
+        return split.intercepts
 
-    def _law(self, rows: Rows, noise: float) -> LevelLaw:
-        """How far the levels move, by a drift model of nothing but levels."""
+    def _dynamics(self, rows: Rows, noise: float) -> InterceptDynamics:
+        """How far the intercepts move, by a drift model of nothing but intercepts."""
         columns = self._always_in_columns(rows)
-        n_levels = columns.shape[1] + int(self.fit_intercept)
-        if n_levels == 0 or np.unique(rows.codes).size == 1:
-            return LevelLaw(np.zeros(n_levels), np.zeros(n_levels))
+        n_intercepts = columns.shape[1] + int(self.fit_intercept)
+        if n_intercepts == 0 or np.unique(rows.codes).size == 1:
+            return InterceptDynamics(np.zeros(n_intercepts), np.zeros(n_intercepts))
         if columns.shape[1] == 0:
             columns = np.zeros((rows.y.size, 1))
         model = DriftRegressor(
@@ -290,12 +292,12 @@ class RidgeTS(Baseline):
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", DataWarning)
             model.fit(columns, rows.y, time=rows.codes, sample_weight=rows.weights)
-        # The level itself is what moves: at the columns' means, not at x = 0 far outside the data.
+        # The intercept itself is what moves: at the columns' means, not at x = 0 far outside the data.
         mean = np.average(columns, axis=0, weights=rows.weights)
-        level = model.intercept_path_ + model.coef_path_ @ mean
-        paths = np.column_stack([level, model.coef_path_])
+        intercept = model.intercept_path_ + model.coef_path_ @ mean
+        paths = np.column_stack([intercept, model.coef_path_])
         first = 1 - int(self.fit_intercept)
-        return LevelLaw.of_paths(paths[:, first : first + n_levels])
+        return InterceptDynamics.of_paths(paths[:, first : first + n_intercepts])
 
     # --------------------------------------------------------------- prediction
 

@@ -28,14 +28,14 @@ class Rows:
 
     def take(self, keep: BoolArray) -> Rows:
         """Some of the rows, in their order."""
-        kept = np.flatnonzero(keep)
+        chosen = np.flatnonzero(keep)
         return replace(
             self,
-            X=self.X[kept],
-            y=self.y[kept],
-            weights=self.weights[kept],
-            offset=self.offset[kept],
-            codes=self.codes[kept],
+            X=self.X[chosen],
+            y=self.y[chosen],
+            weights=self.weights[chosen],
+            offset=self.offset[chosen],
+            codes=self.codes[chosen],
         )
 
     def window(self, n_steps: int | None) -> Rows:

@@ -8,7 +8,7 @@ They minimise
 with p(w | f) proportional to exp(background_w + sum_i (f_i - mean_i) beta_iw). The background is
 that of the last training step (-one, -ts) or of all training documents (-all), smoothed as in
 `driftglm.estimators.text.DriftTextModel`; it is the intercept. Ridge is the Fixed prior of that
-model; the lasso visits coefficients in the same way, with soft thresholds.
+model; the lasso updates coefficients in the same way, with soft thresholds.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class TextPenalty:
     """A text baseline with what its class and parameters say about the fit.
 
     `tol` bounds the objective, which a coefficient pulled by one deviation could raise by 1/2: its
-    root bounds the pulls.
+    root bounds the gradients.
     """
 
     kind: TextKind
@@ -160,8 +160,8 @@ class TextPenalty:
         mean = np.asarray(totals @ effects).ravel() / totals.sum()
         words = np.asarray(contexts.counts.sum(axis=0)).ravel()
         raw = contexts.counts.T @ effects
-        pull = (raw.toarray() if hasattr(raw, "toarray") else raw) - np.outer(words, mean)
-        return np.asarray(LASSO_STRENGTHS * max(float(np.abs(pull).max()), 1e-12))
+        gradient = (raw.toarray() if hasattr(raw, "toarray") else raw) - np.outer(words, mean)
+        return np.asarray(LASSO_STRENGTHS * max(float(np.abs(gradient).max()), 1e-12))
 
 
 def next_log_likelihood(result: TextResult, docs: Documents) -> FloatArray:

@@ -66,7 +66,7 @@ def command(  # noqa: PLR0913
     column = None if next_step else _time_column(found, table, time, time_file is not None)
     with waiting(f"predicting {table.n_rows} rows"):
         frame = found.predict(table, time=column, level=interval, date_format=date_format)
-    _write(_with_kept(frame, table, keep), output)
+    _write(_with_columns(frame, table, keep), output)
     if json:
         print_json({"rows": len(frame), "columns": list(frame.columns), "output": output})
     elif output != "-":
@@ -97,15 +97,15 @@ def _time_column(model: TableModel, table: Table, named: str | None, from_file: 
     return None
 
 
-def _with_kept(predictions: Any, table: Table, keep: list[str] | None) -> Any:
+def _with_columns(predictions: Any, table: Table, keep: list[str] | None) -> Any:
     """Columns of the table in front of the predictions."""
     from driftglm.tables.columns import column
 
     for name in reversed(opt.names(keep, list(table.frame.columns))):
-        kept = column(table, name, "keep")
+        values = column(table, name, "keep")
         if name in predictions.columns:
             fail(f"--keep {name!r:.60} is also the name of a prediction; rename the column.")
-        predictions.insert(0, name, kept.to_numpy())
+        predictions.insert(0, name, values.to_numpy())
     return predictions
 
 

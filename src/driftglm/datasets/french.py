@@ -90,12 +90,12 @@ def read_french_portfolios(csv: str | os.PathLike[str]) -> FrenchPortfolios:
         )
     whole = {_title(parts.sections, i): _frame(path, part) for i, part in enumerate(parts.sections)}
     tables = {title: frame[~frame.index.duplicated()] for title, frame in whole.items()}
-    n_read, n_kept = (sum(map(len, group.values())) for group in (whole, tables))
+    n_read, n_rows = (sum(map(len, group.values())) for group in (whole, tables))
     provenance = Provenance(
         what=f"French data library, {path.name}, {len(tables)} tables",
         rows_read=n_read,
-        rows=n_kept,
-        dropped={REPEATED: n_read - n_kept},
+        rows=n_rows,
+        dropped={REPEATED: n_read - n_rows},
         checks=(
             Check("copyright line at the end", expected=True, found=parts.has_copyright),
             Check("periods left out", 0, sum(_n_gaps(frame) for frame in tables.values())),

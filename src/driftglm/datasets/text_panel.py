@@ -162,7 +162,7 @@ def _from_table(
     _refuse_other(texts.tolist(), table)
     # CSV cannot tell an empty text from a missing one, so that neither counts in any table.
     has_text = np.array([isinstance(value, str) and bool(value.strip()) for value in texts])
-    keep = _kept(frame, has_text, dropped)
+    keep = _usable(frame, has_text, dropped)
     frame = frame.drop(columns=columns.text)[keep].reset_index(drop=True)
     return frame, _Held(tuple(texts[keep]))
 
@@ -179,7 +179,7 @@ def _from_files(
     there = np.array([path.is_file() for path in paths], dtype=np.bool_)
     listed = {path.resolve() for path in paths}
     dropped[NO_ROW] = sum(file.resolve() not in listed for file in folder.rglob("*.txt"))
-    keep = _kept(frame, there, dropped)
+    keep = _usable(frame, there, dropped)
     frame = frame.drop(columns=columns.file, errors="ignore")[keep].reset_index(drop=True)
     return frame, _TextFiles(tuple(paths[keep]))
 
@@ -226,7 +226,7 @@ def _refuse_other(texts: list[Any], table: Path) -> None:
             )
 
 
-def _kept(frame: pd.DataFrame, has_text: BoolArray, dropped: Counter[str]) -> BoolArray:
+def _usable(frame: pd.DataFrame, has_text: BoolArray, dropped: Counter[str]) -> BoolArray:
     """Mask of the rows with text that are the first with their key."""
     dropped[NO_TEXT] += int((~has_text).sum())
     repeated = np.zeros_like(has_text)

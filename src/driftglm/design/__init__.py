@@ -1,6 +1,6 @@
 """Who multiplies X: rows grouped by timestep, columns stored one after the other."""
 
-from driftglm.design.base import Columns, Design, RowState, Visit
+from driftglm.design.base import Columns, Design, RowState, UpdateBlock
 from driftglm.design.columns import ColumnDesign
 from driftglm.design.directions import RowSample, leading_directions
 from driftglm.design.scores import ArrayScores, Scores
@@ -13,6 +13,6 @@ __all__ = [
     "RowSample",
     "RowState",
     "Scores",
-    "Visit",
+    "UpdateBlock",
     "leading_directions",
 ]

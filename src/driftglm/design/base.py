@@ -21,8 +21,8 @@ score, sum of the curvature."""
 
 
 @dataclass
-class Visit:
-    """Features for a kernel to visit, and the arrays it works on.
+class UpdateBlock:
+    """Features for a kernel to update, and the arrays it works on.
 
     A kernel reads a path's gradient from the score through the first of `columns` and keeps the
     score in step through the second. Where the rows are at hand both are the design's. Where they
@@ -33,7 +33,7 @@ class Visit:
     Parameters
     ----------
     order
-        What to visit, as positions in the arrays of this visit.
+        What to update, as positions in the arrays of this update.
     columns, rows
         See above.
     squares
@@ -77,8 +77,8 @@ class Design(Protocol):
         ...
 
     @property
-    def steps(self) -> IntArray:
-        """(n_timesteps + 1,): rows of step t are steps[t]:steps[t + 1]."""
+    def step_offsets(self) -> IntArray:
+        """(n_timesteps + 1,): rows of step t are step_offsets[t]:step_offsets[t + 1]."""
         ...
 
     @property
@@ -102,8 +102,8 @@ class Design(Protocol):
         ...
 
     @property
-    def weighs_visits(self) -> bool:
-        """Whether a visit brings its own `squares`, so that nobody needs to ask for them before."""
+    def brings_squares(self) -> bool:
+        """Whether an update brings its own `squares`, so that nobody needs to ask for them before."""
         ...
 
     def centered(self, weights: FloatArray, own: FloatArray | None = None) -> Self:
@@ -138,7 +138,7 @@ class Design(Protocol):
         """Add to (2, n_rows) means and variances of eta what some features contribute."""
         ...
 
-    def visits(
+    def update_blocks(
         self,
         order: IntArray,
         rows: RowState,
@@ -146,11 +146,11 @@ class Design(Protocol):
         paths: tuple[FloatArray, FloatArray],
         *,
         fixed: bool,
-    ) -> Iterator[Visit]:
-        """Visits to the features in `order`, the score in `rows` being kept in step.
+    ) -> Iterator[UpdateBlock]:
+        """updates of the features in `order`, the score in `rows` being kept in step.
 
         `weighed` are the squares and sums known so far, `paths` the means and variances that
-        kernels change between visits. `fixed`: the curvature is the same in every pass; else
+        kernels change between updates. `fixed`: the curvature is the same in every pass; else
         nobody asks for the score thereafter.
         """
         ...
@@ -171,6 +171,6 @@ class Design(Protocol):
         """Sums of a row quantity over each step."""
         ...
 
-    def spread(self, path: FloatArray) -> FloatArray:
+    def to_rows(self, path: FloatArray) -> FloatArray:
         """A path's value for every row."""
         ...

@@ -1,7 +1,7 @@
 """A design matrix stored feature by feature, and within a feature timestep by timestep.
 
 Rows are sorted by timestep once. The entries of feature i at step t are then one contiguous
-segment, so that a visit to a path streams memory in order and needs no look-up of the step.
+segment, so that an update of a path streams memory in order and needs no look-up of the step.
 Dense and sparse input end in the same arrays: solvers never ask which it was.
 
 Columns may be centred without being touched: x - center is never formed, only accounted for. A
@@ -26,7 +26,7 @@ import numpy as np
 from driftglm._jit import kernel
 from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design.base import RowArray, RowState, Visit
+from driftglm.design.base import RowArray, RowState, UpdateBlock
 from driftglm.design.layout import Entries, columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import ArrayScores
 
@@ -48,8 +48,8 @@ class ColumnDesign:
     segments
         (n_features, n_timesteps + 1); entries of feature i at step t are
         values[segments[i, t]:segments[i, t + 1]].
-    steps
-        (n_timesteps + 1,); rows of step t are steps[t]:steps[t + 1].
+    step_offsets
+        (n_timesteps + 1,); rows of step t are step_offsets[t]:step_offsets[t + 1].
     center
         (n_features, n_timesteps); what is to be taken off every entry of a column at a step,
         zeros included.
@@ -62,11 +62,11 @@ class ColumnDesign:
     values: FloatArray
     rows: RowArray
     segments: IntArray
-    steps: IntArray
+    step_offsets: IntArray
     center: FloatArray
     shift: FloatArray
     threads: int = field(default=1, kw_only=True)
-    weighs_visits: ClassVar[bool] = False
+    brings_squares: ClassVar[bool] = False
 
     @classmethod
     def from_matrix(
@@ -84,10 +84,10 @@ class ColumnDesign:
         values that are all one.
         """
         order = np.argsort(codes, kind="stable").astype(np.int64)
-        steps = np.searchsorted(codes[order], np.arange(n_timesteps + 1)).astype(np.int64)
+        step_offsets = np.searchsorted(codes[order], np.arange(n_timesteps + 1)).astype(np.int64)
         if isinstance(X, np.ndarray):
             X = np.ascontiguousarray(X)
-            parts = columns_of_dense(X, order, steps, compact and only_ones(X.ravel()))
+            parts = columns_of_dense(X, order, step_offsets, compact and only_ones(X.ravel()))
         else:
             if not X.has_canonical_format:
                 # Entries given twice would add up in X but not in its squares.
@@ -95,10 +95,10 @@ class ColumnDesign:
                 X.sum_duplicates()
             ones = compact and only_ones(X.data, threads)
             csr: Any = (X.indptr, X.indices, X.data)
-            parts = columns_of_csr(csr, X.shape[1], (order, steps), ones, threads)
+            parts = columns_of_csr(csr, X.shape[1], (order, step_offsets), ones, threads)
         n_features = parts[2].shape[0]
         center, shift = np.zeros((n_features, n_timesteps)), np.zeros(n_features)
-        return cls(*parts, steps, center, shift, threads=threads), order
+        return cls(*parts, step_offsets, center, shift, threads=threads), order
 
     @property
     def _entries(self) -> Entries:
@@ -115,20 +115,22 @@ class ColumnDesign:
             return None
         return np.diff(self.segments, axis=1).astype(np.float64)
 
-    def centered(self, weights: FloatArray, own: FloatArray | None = None) -> ColumnDesign:
+    def centered(
+        self, weights: FloatArray, per_step_share: FloatArray | None = None
+    ) -> ColumnDesign:
         """The same design with every column's weighted mean taken off.
 
-        `own` (n_timesteps,) is the share a step's own mean has in what is taken off there, the
+        `per_step_share` (n_timesteps,) is the share a step's own mean has in what is taken off there, the
         rest being the mean over all steps; none if not given. Where a column is zero in all rows
-        of a step, nothing is: it would compete with the level there, with a coefficient of any
+        of a step, nothing is: it would compete with the intercept there, with a coefficient of any
         size. A step without rows takes the center of the step before it, or after it at the start.
         """
         sums, counts = self.sums(weights), self.by_step(weights)
         means = sums.sum(axis=1) / weights.sum()
         seen = np.flatnonzero(counts > 0)
         center = np.repeat(means[:, None], seen.size, axis=1)
-        if own is not None:
-            center += own[seen] * (sums[:, seen] / counts[seen] - means[:, None])
+        if per_step_share is not None:
+            center += per_step_share[seen] * (sums[:, seen] / counts[seen] - means[:, None])
         center[np.diff(self.segments, axis=1)[:, seen] == 0] = 0.0
         before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
         # Picking columns leaves them one after the other; kernels ask for a feature's steps.
@@ -168,7 +170,7 @@ class ColumnDesign:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.steps[-1])
+        return int(self.step_offsets[-1])
 
     @property
     def n_features(self) -> int:
@@ -183,7 +185,7 @@ class ColumnDesign:
     def eta(self, beta: FloatArray) -> FloatArray:
         """Linear predictor of every row, for paths (n_features, n_timesteps)."""
         eta = _eta(self.values, self.rows, self.segments, beta, self.n_rows)
-        return eta - self.spread(np.einsum("it,it->t", self.center, beta))
+        return eta - self.to_rows(np.einsum("it,it->t", self.center, beta))
 
     def add_moments_inplace(
         self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
@@ -191,8 +193,8 @@ class ColumnDesign:
         """Add to (2, n_rows) means and variances of eta what some features contribute."""
         _add_moments(self._entries, features, self.center, (beta, variance), moments)
         center = self.center[features]
-        moments[0] -= self.spread((center * beta[features]).sum(axis=0))
-        moments[1] += self.spread((center**2 * variance[features]).sum(axis=0))
+        moments[0] -= self.to_rows((center * beta[features]).sum(axis=0))
+        moments[1] += self.to_rows((center**2 * variance[features]).sum(axis=0))
 
     def weigh_inplace(
         self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
@@ -227,13 +229,13 @@ class ColumnDesign:
         entries, parts = self._entries, ranges(self.n_timesteps, self.n_timesteps)
         parallel_for(lambda a, b: _project_inplace(entries, a, b, basis, out), parts, self.threads)
         taken = np.einsum("it,ir->tr", self.center, basis)
-        return np.asarray(out - np.repeat(taken, np.diff(self.steps), axis=0))
+        return np.asarray(out - np.repeat(taken, np.diff(self.step_offsets), axis=0))
 
     def scores(self, basis: FloatArray) -> ArrayScores:
-        """The same, for a background."""
-        return ArrayScores(self.project(basis), self.steps)
+        """The same, for shared directions."""
+        return ArrayScores(self.project(basis), self.step_offsets)
 
-    def visits(
+    def update_blocks(
         self,
         order: IntArray,
         rows: RowState,
@@ -241,12 +243,12 @@ class ColumnDesign:
         paths: tuple[FloatArray, FloatArray],
         *,
         fixed: bool,
-    ) -> Iterator[Visit]:
-        """One visit to all features in `order`: the rows are at hand."""
+    ) -> Iterator[UpdateBlock]:
+        """One update to all features in `order`: the rows are at hand."""
         del paths, fixed
         squares, sums = weighed
         columns = self.values, self.rows, self.segments, self.center, sums
-        yield Visit(order, (columns, columns), rows, squares)
+        yield UpdateBlock(order, (columns, columns), rows, squares)
 
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""
@@ -305,11 +307,11 @@ class ColumnDesign:
 
     def by_step(self, rows: FloatArray) -> FloatArray:
         """Sums of a row quantity over each step: (n_timesteps,)."""
-        return _by_step(rows, self.steps)
+        return _by_step(rows, self.step_offsets)
 
-    def spread(self, path: FloatArray) -> FloatArray:
+    def to_rows(self, path: FloatArray) -> FloatArray:
         """A path's value for every row: (n_rows,)."""
-        return np.repeat(path, np.diff(self.steps))
+        return np.repeat(path, np.diff(self.step_offsets))
 
 
 def without_rounding(squares: FloatArray, raw: FloatArray) -> FloatArray:
@@ -425,10 +427,10 @@ def _single_value(values: FloatArray, segments: IntArray) -> FloatArray:
 
 
 @kernel
-def _by_step(rows: FloatArray, steps: IntArray) -> FloatArray:
-    out = np.zeros(steps.shape[0] - 1)
+def _by_step(rows: FloatArray, step_offsets: IntArray) -> FloatArray:
+    out = np.zeros(step_offsets.shape[0] - 1)
     for t in range(out.shape[0]):
-        for n in range(steps[t], steps[t + 1]):
+        for n in range(step_offsets[t], step_offsets[t + 1]):
             out[t] += rows[n]
     return out
 

@@ -203,5 +203,5 @@ def _largest(gram: FloatArray, count: int) -> FloatArray:
     """Eigenvectors of the `count` largest eigenvalues, largest first, without those of zero."""
     size = gram.shape[0]
     values, vectors = eigh(gram, subset_by_index=(max(size - count, 0), size - 1))
-    kept = np.flatnonzero(values > RANK * max(values[-1], 0.0))[::-1]
-    return np.ascontiguousarray(vectors[:, kept])
+    strong = np.flatnonzero(values > RANK * max(values[-1], 0.0))[::-1]
+    return np.ascontiguousarray(vectors[:, strong])

@@ -52,7 +52,7 @@ Csr = tuple[IntArray, IntArray, FloatArray]
 def columns_of_csr(
     csr: Csr, n_features: int, layout: tuple[IntArray, IntArray], ones: bool, threads: int
 ) -> Entries:
-    """values, rows and segments; `layout` is order and steps. Threads have steps of their own."""
+    """values, rows and segments; `layout` is order and step_offsets. Threads have steps of their own."""
     n_steps = layout[1].size - 1
     counts = np.zeros((n_steps, n_features), dtype=np.int64)
     parts = ranges(n_steps, n_steps)  # steps differ in size: whoever is free takes the next
@@ -70,11 +70,11 @@ def columns_of_csr(
 def _count_inplace(
     csr: Csr, layout: tuple[IntArray, IntArray], start: int, stop: int, counts: IntArray
 ) -> None:
-    """Entries of every feature at some steps."""
+    """Entries of every feature at some step_offsets."""
     indptr, indices, data = csr
-    order, steps = layout
+    order, step_offsets = layout
     for t in range(start, stop):
-        for n in range(steps[t], steps[t + 1]):
+        for n in range(step_offsets[t], step_offsets[t + 1]):
             for k in range(indptr[order[n]], indptr[order[n] + 1]):
                 counts[t, indices[k]] += data[k] != 0.0
 
@@ -89,11 +89,11 @@ def _fill_inplace(
     the table of pages, at every entry.
     """
     indptr, indices, data = csr
-    order, steps = layout
+    order, step_offsets = layout
     values, rows, segments = entries
     n_features, ones = segments.shape[0], values.shape[0] == 0
     position = segments[:, start].copy()
-    first, end = steps[start], steps[stop]
+    first, end = step_offsets[start], step_offsets[stop]
     reached = np.empty(end - first, dtype=np.int64)
     for n in range(first, end):
         reached[n - first] = indptr[order[n]]
@@ -113,13 +113,13 @@ def _fill_inplace(
 
 
 @kernel
-def columns_of_dense(X: FloatArray, order: IntArray, steps: IntArray, ones: bool) -> Entries:
+def columns_of_dense(X: FloatArray, order: IntArray, step_offsets: IntArray, ones: bool) -> Entries:
     """The same of a dense matrix."""
-    n_steps = steps.shape[0] - 1
+    n_steps = step_offsets.shape[0] - 1
     n_features = X.shape[1]
     counts = np.zeros((n_steps, n_features), dtype=np.int64)
     for t in range(n_steps):
-        for n in range(steps[t], steps[t + 1]):
+        for n in range(step_offsets[t], step_offsets[t + 1]):
             for i in range(n_features):
                 counts[t, i] += X[order[n], i] != 0.0
     segments = _place(counts)

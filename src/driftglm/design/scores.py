@@ -1,4 +1,4 @@
-"""Rows along a few directions: what a background needs of them, and no more.
+"""Rows along a few directions: what shared directions need of them, and no more.
 
 (n_rows, R) numbers may be too many for one machine, so nobody asks for the array itself.
 """
@@ -16,7 +16,7 @@ from driftglm._typing import FloatArray, IntArray
 
 
 class Scores(Protocol):
-    """Every centred row z (R,) along the directions of a background."""
+    """Every centred row z (R,) along the shared directions."""
 
     @property
     def count(self) -> int:
@@ -46,10 +46,10 @@ class Scores(Protocol):
 
 @dataclass(frozen=True)
 class ArrayScores:
-    """Scores in memory: (n_rows, R), rows of step t being steps[t]:steps[t + 1]."""
+    """Scores in memory: (n_rows, R), rows of step t being step_offsets[t]:step_offsets[t + 1]."""
 
     values: FloatArray
-    steps: IntArray
+    step_offsets: IntArray
 
     @property
     def count(self) -> int:
@@ -66,7 +66,7 @@ class ArrayScores:
 
     def step_grams(self, weights: FloatArray) -> FloatArray:
         """(T, R, R) the same for the rows of every step."""
-        spans = pairwise(self.steps)
+        spans = pairwise(self.step_offsets)
         return np.array([weighted_gram(self.values[a:b], weights[a:b]) for a, b in spans])
 
     def times(self, coefs: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design import ColumnDesign, Visit
+from driftglm.design import ColumnDesign, UpdateBlock
 from driftglm.design.base import Columns, RowState
 from driftglm.design.columns import ROUNDING, without_rounding
 from driftglm.distributed.engine import Engine
@@ -59,7 +59,7 @@ class WorkerDesign(ColumnDesign):
     engine: Engine
     memory: Memory = field(default_factory=Memory, repr=False)
     shifted: bool = False
-    weighs_visits: ClassVar[bool] = True
+    brings_squares: ClassVar[bool] = True
 
     @classmethod
     def of(cls, engine: Engine, counts: IntArray, steps: IntArray) -> WorkerDesign:
@@ -80,7 +80,7 @@ class WorkerDesign(ColumnDesign):
         part, seen = beta[used], self.engine.seen
         answers = self.engine.ask("eta", lambda n: (used, part[:, seen[n]]))
         eta = self.engine.rows(answers, self.n_rows)
-        return eta - self.spread(np.einsum("it,it->t", self.center, beta))
+        return eta - self.to_rows(np.einsum("it,it->t", self.center, beta))
 
     def add_moments_inplace(
         self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
@@ -144,9 +144,11 @@ class WorkerDesign(ColumnDesign):
         high = np.max([each[1] for each in answers], axis=0)
         return np.where(low == high, np.abs(low), 0.0)
 
-    def centered(self, weights: FloatArray, own: FloatArray | None = None) -> WorkerDesign:
+    def centered(
+        self, weights: FloatArray, per_step_share: FloatArray | None = None
+    ) -> WorkerDesign:
         """The same design with every column's weighted mean taken off."""
-        found = cast("WorkerDesign", super().centered(weights, own))
+        found = cast("WorkerDesign", super().centered(weights, per_step_share))
         return replace(found, shifted=bool(found.shift.any()))
 
     def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
@@ -163,7 +165,7 @@ class WorkerDesign(ColumnDesign):
         taken = np.einsum("it,ir->tr", self.center, basis)
         return WorkerScores(self, np.ascontiguousarray(basis), taken, self.memory.scores)
 
-    def visits(
+    def update_blocks(
         self,
         order: IntArray,
         rows: RowState,
@@ -171,8 +173,8 @@ class WorkerDesign(ColumnDesign):
         paths: tuple[FloatArray, FloatArray],
         *,
         fixed: bool,
-    ) -> Iterator[Visit]:
-        """Visits to blocks of the features in `order`, the score being kept in step."""
+    ) -> Iterator[UpdateBlock]:
+        """updates of blocks of the features in `order`, the score being kept in step."""
         del weighed
         if not order.size:
             return
@@ -252,8 +254,8 @@ class _Pass:
         self.key = _digest(rows[1])
         self.changes: list[tuple[IntArray, FloatArray, FloatArray]] = []
 
-    def block(self, features: IntArray) -> Iterator[Visit]:
-        """Visit some features: their gradient and Gram matrix, and then what became of them."""
+    def block(self, features: IntArray) -> Iterator[UpdateBlock]:
+        """Update some features: their gradient and Gram matrix, and then what became of them."""
         design, (beta, variance) = self.design, self.paths
         steps = self.rows[2]
         center = design.center[features]
@@ -265,7 +267,7 @@ class _Pass:
         squares = np.einsum("iti->it", gram)
         squares = without_rounding(squares, raw) if center.any() else squares.copy()
         before = beta[features], variance[features]
-        yield _visit(features, gradient, gram, squares)
+        yield _update(features, gradient, gram, squares)
         change = beta[features] - before[0]
         steps[0] -= np.einsum("it,it->t", center, change)
         steps[1] -= np.einsum("it,it->t", sums, change)
@@ -316,7 +318,7 @@ class _Pass:
         def again(n: int) -> tuple[Any, ...]:
             return self.number, self._start(n), 0, self._changes(n, 0), features, gram
 
-        return self.design.engine.ask("visit", told, again)
+        return self.design.engine.ask("update", told, again)
 
     def _start(self, n: int) -> tuple[FloatArray, FloatArray | None, bool]:
         where = self.design.engine.where[n]
@@ -349,9 +351,9 @@ def _centered_gram(
     )
 
 
-def _visit(
+def _update(
     features: IntArray, gradient: FloatArray, gram: FloatArray, squares: FloatArray
-) -> Visit:
+) -> UpdateBlock:
     """Virtual rows, one for every feature and step, whose score is the block's gradient."""
     m, n_steps = gradient.shape
     nothing = np.zeros((m, n_steps))
@@ -362,7 +364,7 @@ def _visit(
     rows = np.broadcast_to(others, (m, n_steps, m)).reshape(-1)
     moves: Columns = gram.reshape(-1), np.ascontiguousarray(rows), own * m, nothing, nothing
     state: RowState = gradient.reshape(-1).copy(), np.empty(0), np.zeros((3, n_steps))
-    return Visit(np.arange(m), (reads, moves), state, squares, features)
+    return UpdateBlock(np.arange(m), (reads, moves), state, squares, features)
 
 
 def _digest(array: FloatArray) -> bytes:

@@ -72,7 +72,7 @@ def full_gram(triangles: FloatArray, m: int) -> FloatArray:
 
 
 def _of_step(part: ColumnDesign, curvature: FloatArray | None, t: int) -> FloatArray:
-    first, last = int(part.steps[t]), int(part.steps[t + 1])
+    first, last = int(part.step_offsets[t]), int(part.step_offsets[t + 1])
     m = part.n_features
     begins, ends = part.segments[:, t].copy(), part.segments[:, t + 1].copy()
     if (ends - begins).sum() > DENSE * m * (last - first):

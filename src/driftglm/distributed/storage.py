@@ -80,7 +80,7 @@ class FileColumns:
 
     def __init__(self, design: ColumnDesign, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.steps = folder, design.steps
+        self.folder, self.step_offsets = folder, design.step_offsets
         self.width = design.segments.shape[1]
         design.values.tofile(folder / "values")
         design.rows.tofile(folder / "rows")
@@ -105,7 +105,11 @@ class FileColumns:
         if not values:
             values, rows = [np.empty(0)], [np.empty(0, dtype=np.int32)]
         found = ColumnDesign(
-            _joined(values), _joined(rows), np.concatenate(segments), self.steps, *_nothing(0, 0)
+            _joined(values),
+            _joined(rows),
+            np.concatenate(segments),
+            self.step_offsets,
+            *_nothing(0, 0),
         )
         return _plain(found.values, found, found.segments)
 
@@ -150,4 +154,4 @@ def _nothing(n_features: int, n_steps: int) -> tuple[FloatArray, FloatArray]:
 
 def _plain(values: FloatArray, design: ColumnDesign, segments: IntArray) -> ColumnDesign:
     center, shift = _nothing(segments.shape[0], segments.shape[1] - 1)
-    return ColumnDesign(values, design.rows, segments, design.steps, center, shift)
+    return ColumnDesign(values, design.rows, segments, design.step_offsets, center, shift)

@@ -1,6 +1,6 @@
 """Words of a text model over Dask workers.
 
-Words are cut into bundles of the same chunks that threads visit in one process, and sums over
+Words are cut into bundles of the same chunks that threads update in one process, and sums over
 chunks are taken in the same order: a fit has the same digits for any number of workers.
 
 Every task is a pure function of its arguments, and every argument is a task or part of one, known
@@ -28,9 +28,9 @@ from driftglm.solvers.text_engine import (
     PosteriorScene,
     Words,
     sweep_chunks_inplace,
-    visit_chunks_inplace,
+    update_chunks_inplace,
 )
-from driftglm.solvers.text_mode_kernel import Law
+from driftglm.solvers.text_mode_kernel import ModePass
 from driftglm.solvers.text_posterior_kernel import Paths
 from driftglm.solvers.text_problem import TextProblem, WordCounts
 from driftglm.solvers.text_rates import Effects
@@ -68,14 +68,14 @@ def bundles(n_words: int, n_bundles: int) -> list[Bundle]:
 
 @dataclass(frozen=True)
 class Message:
-    """What the client says at the start of a pass; `kept` of the last pass's components."""
+    """What the client says at the start of a pass; `remaining` of the last pass's components."""
 
-    law: PosteriorPass
-    kept: BoolArray | None
+    inputs: PosteriorPass
+    remaining: BoolArray | None
 
 
 @dataclass(frozen=True)
-class Visited:
+class Updated:
     """A bundle after a pass; without a report where a fit goes on."""
 
     paths: Paths
@@ -87,7 +87,7 @@ class Sweep:
     """What the client says at the start of a pass over modes."""
 
     order: IntArray
-    law: Law
+    inputs: ModePass
     log_rate: FloatArray
 
 
@@ -95,41 +95,41 @@ def _words(bundle: Bundle, counts: WordCounts, background: FloatArray) -> Words:
     return Words(bundle.chunks, counts, background)
 
 
-def _visit(words: Words, scene: PosteriorScene, message: Message, before: Any) -> Visited:
+def _update(words: Words, scene: PosteriorScene, message: Message, before: Any) -> Updated:
     """Posteriors after a pass, in new arrays: those before may be asked for again."""
     if before is None:
         paths = scene.start_paths(words.background.shape[0])
     else:
         mean, variance, h, b, phi, divergence = (part.copy() for part in before.paths)
-        paths = mean, variance, h, b, _kept(phi, message.kept), divergence
-    report = visit_chunks_inplace(words, scene, message.law, paths, None)
-    return Visited(paths, report)
+        paths = mean, variance, h, b, _remaining(phi, message.remaining), divergence
+    report = update_chunks_inplace(words, scene, message.inputs, paths, None)
+    return Updated(paths, report)
 
 
-def _visited(*paths: FloatArray) -> Visited:
+def _updated(*paths: FloatArray) -> Updated:
     mean, variance, h, b, phi, divergence = paths
-    return Visited((mean, variance, h, b, phi, divergence), None)
+    return Updated((mean, variance, h, b, phi, divergence), None)
 
 
-def _kept(phi: FloatArray, components: BoolArray | None) -> FloatArray:
+def _remaining(phi: FloatArray, components: BoolArray | None) -> FloatArray:
     return phi if components is None else np.ascontiguousarray(phi[:, :, components])
 
 
 def _sweep(
-    words: Words, effects: Effects, message: Sweep, laws: FloatArray, beta: FloatArray
+    words: Words, effects: Effects, message: Sweep, penalties: FloatArray, beta: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Modes after a pass, expected counts and numbers by chunk."""
     beta = beta.copy()
-    law = (laws, *message.law[1:])
+    inputs = (penalties, *message.inputs[1:])
     shared = (effects, message.order)
-    return beta, *sweep_chunks_inplace(words, shared, law, beta, message.log_rate, None)
+    return beta, *sweep_chunks_inplace(words, shared, inputs, beta, message.log_rate, None)
 
 
 # ---------------------------------------------------------------- what the client does
 
 
 class TextEngine(Tasks):
-    """Has words visited by the workers of a client.
+    """Has words updated by the workers of a client.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class TextEngine(Tasks):
         return message if log_rate.nbytes <= SMALL else self.share(message)
 
     def bundles(self, n_words: int) -> list[Bundle]:
-        """How words are spread."""
+        """Which bundles words are in."""
         return bundles(n_words, self.n_bundles)
 
     def words(self, problem: TextProblem) -> list[Future]:
@@ -157,13 +157,13 @@ class TextEngine(Tasks):
             self._words = (
                 problem,
                 [
-                    self._spread(k, bundle, problem)
+                    self._send_bundle(k, bundle, problem)
                     for k, bundle in enumerate(self.bundles(problem.n_words))
                 ],
             )
         return self._words[1]
 
-    def _spread(self, k: int, bundle: Bundle, problem: TextProblem) -> Future:
+    def _send_bundle(self, k: int, bundle: Bundle, problem: TextProblem) -> Future:
         background = problem.background[bundle.first : bundle.last]
         if problem.remote:
             return self.submit(_words, bundle, problem.remote[k], background)
@@ -183,13 +183,13 @@ class TextEngine(Tasks):
         self,
         problem: TextProblem,
         order: IntArray,
-        law: Law,
+        inputs: ModePass,
         beta: FloatArray,
         log_rate: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """One pass over all modes: `beta` is changed."""
-        laws = law[0]
-        message = self.send(Sweep(order, (laws[:0], *law[1:]), log_rate), log_rate)
+        penalties = inputs[0]
+        message = self.send(Sweep(order, (penalties[:0], *inputs[1:]), log_rate), log_rate)
         if self._effects is None or self._effects[0] is not problem:
             self._effects = problem, self.share(problem.effects())
         places = self.bundles(problem.n_words)
@@ -199,7 +199,7 @@ class TextEngine(Tasks):
                 words,
                 self._effects[1],
                 message,
-                laws if laws.shape[0] == 1 else laws[bundle.first : bundle.last],
+                penalties if penalties.shape[0] == 1 else penalties[bundle.first : bundle.last],
                 beta[bundle.first : bundle.last],
             )
             for words, bundle in zip(self.words(problem), places, strict=True)
@@ -218,18 +218,18 @@ class DaskPosteriors:
         self.places = engine.bundles(problem.n_words)
         self.words, self.scene = engine.words(problem), engine.share(scene)
         self.now: list[Future | None] = [None] * len(self.words)
-        self.kept: BoolArray | None = None
+        self.remaining: BoolArray | None = None
 
-    def visit(self, law: PosteriorPass) -> PosteriorReport:
+    def update(self, inputs: PosteriorPass) -> PosteriorReport:
         """One pass over all words."""
         engine = self.engine
-        message = engine.send(Message(law, self.kept), law.log_rate)
+        message = engine.send(Message(inputs, self.remaining), inputs.log_rate)
         after = [
-            engine.submit(_visit, words, self.scene, message, before)
+            engine.submit(_update, words, self.scene, message, before)
             for words, before in zip(self.words, self.now, strict=True)
         ]
         reports = engine.gather([engine.submit(attrgetter("report"), each) for each in after])
-        self.now, self.kept = after, None
+        self.now, self.remaining = after, None
         return PosteriorReport(
             *(
                 np.concatenate([getattr(report, name) for report in reports])
@@ -239,13 +239,13 @@ class DaskPosteriors:
 
     def keep(self, components: BoolArray) -> None:
         """Forget all components but these, from the next pass on."""
-        self.kept = components
+        self.remaining = components
 
     def put(self, paths: Paths) -> None:
         """Go on from here."""
-        self.kept = None
+        self.remaining = None
         self.now = [
-            self.engine.submit(_visited, *(part[place.first : place.last] for part in paths))
+            self.engine.submit(_updated, *(part[place.first : place.last] for part in paths))
             for place in self.places
         ]
 
@@ -262,4 +262,4 @@ class DaskPosteriors:
                 target[n_words:last] = part
             n_words = last
         mean, variance, h, b, phi, divergence = whole
-        return mean, variance, h, b, _kept(phi, self.kept), divergence
+        return mean, variance, h, b, _remaining(phi, self.remaining), divergence

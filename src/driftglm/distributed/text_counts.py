@@ -78,9 +78,9 @@ def _step_sums(counts: WordCounts, codes: IntArray, n_timesteps: int) -> FloatAr
 def _first_contexts(counts: WordCounts, n_contexts: int) -> WordCounts:
     """Counts of some words in the first contexts alone."""
     starts, contexts, values = counts
-    kept = contexts < n_contexts
-    before = np.concatenate([[0], np.cumsum(kept)])
-    return before[starts], contexts[kept], values[kept]
+    inside = contexts < n_contexts
+    before = np.concatenate([[0], np.cumsum(inside)])
+    return before[starts], contexts[inside], values[inside]
 
 
 def first_contexts(engine: TextEngine, counts: list[Future], n_contexts: int) -> list[Future]:

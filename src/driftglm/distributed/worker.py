@@ -46,8 +46,8 @@ class Spec:
     Parameters
     ----------
     codes, n_steps
-        Step of every row that is kept, counted among the steps this partition has rows of.
-    kept
+        Step of every row that is used, counted among the steps this partition has rows of.
+    chosen
         Rows to keep; None: all.
     ordinary
         Columns to keep; None: all.
@@ -60,7 +60,7 @@ class Spec:
 
     codes: IntArray
     n_steps: int
-    kept: IntArray | None
+    chosen: IntArray | None
     ordinary: IntArray | None
     owner: str
     shift: FloatArray | None = None
@@ -92,7 +92,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Change:
-    """What a visit did to a block of paths, at the steps of one partition."""
+    """What an update did to a block of paths, at the steps of one partition."""
 
     features: IntArray
     beta: FloatArray
@@ -130,7 +130,7 @@ class Partition:
     """Rows of X in columns, sorted by step; `generation` counts how often they were loaded."""
 
     columns: Columns
-    steps: IntArray
+    step_offsets: IntArray
     generation: int
     shifted: bool = False
     run: Run | None = None
@@ -139,7 +139,7 @@ class Partition:
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return int(self.steps[-1])
+        return int(self.step_offsets[-1])
 
     @property
     def _features(self) -> Iterator[tuple[IntArray, ColumnDesign]]:
@@ -160,7 +160,7 @@ class Partition:
         """(2, n_features, n_steps) sums of curvature * x^2 and curvature * x."""
         found = []
         for features, part in self._features:
-            out = np.empty((2, features.size, self.steps.size - 1))
+            out = np.empty((2, features.size, self.step_offsets.size - 1))
             part.weigh_inplace(curvature, np.arange(features.size), out[0], out[1])
             found.append(out)
         return np.concatenate(found, axis=1)
@@ -215,7 +215,7 @@ class Partition:
             self.columns.replace(moved, part.values)
         self.shifted = True
 
-    def visit(
+    def update(
         self,
         number: int,
         start: tuple[FloatArray, FloatArray | None, bool] | None,
@@ -258,14 +258,14 @@ class Partition:
         values = self.scores[1]
         if isinstance(values, Path):
             values = np.fromfile(values).reshape(self.n_rows, -1)
-        found: FloatArray = getattr(ArrayScores(values, self.steps), what)(argument)
+        found: FloatArray = getattr(ArrayScores(values, self.step_offsets), what)(argument)
         return found
 
     def _project(self, number: int, basis: FloatArray, taken: FloatArray, place: Path) -> None:
         out = np.zeros((self.n_rows, basis.shape[1]))
         for features, part in self._features:
             out += part.project(basis[features])
-        out -= np.repeat(taken, np.diff(self.steps), axis=0)
+        out -= np.repeat(taken, np.diff(self.step_offsets), axis=0)
         if isinstance(self.columns, FileColumns):
             place.parent.mkdir(parents=True, exist_ok=True)
             out.tofile(place)
@@ -286,8 +286,8 @@ class Store:
 
     @property
     def _held(self) -> int:
-        kept = (each.columns for each in self.partitions.values())
-        return sum(each.nbytes for each in kept if isinstance(each, MemoryColumns))
+        stored = (each.columns for each in self.partitions.values())
+        return sum(each.nbytes for each in stored if isinstance(each, MemoryColumns))
 
     def add(self, number: int, generation: int, design: ColumnDesign, spec: Spec) -> None:
         """Keep a partition in memory if there is room for it, else in files."""
@@ -302,7 +302,7 @@ class Store:
         columns: Columns = MemoryColumns(design)
         if self._held + MemoryColumns(design).nbytes > self.limit:
             columns = FileColumns(design, self.folder / str(number))
-        partition = Partition(columns, design.steps, generation)
+        partition = Partition(columns, design.step_offsets, generation)
         if spec.shift is not None and spec.constant is not None:
             partition.take_off(spec.shift, spec.constant)
         self.partitions[number] = partition
@@ -332,7 +332,7 @@ def load(
         estimator=spec.owner,
         input_name="X",
     )
-    chosen = X if spec.kept is None else X[spec.kept]
+    chosen = X if spec.chosen is None else X[spec.chosen]
     ordinary = chosen if spec.ordinary is None else chosen[:, spec.ordinary]
     design, _ = ColumnDesign.from_matrix(ordinary, spec.codes, spec.n_steps)
     counts = np.diff(design.segments, axis=1)

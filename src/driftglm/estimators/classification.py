@@ -14,7 +14,7 @@ from driftglm._typing import FloatArray
 from driftglm.estimators.base import DriftEstimator, Extrapolate
 from driftglm.exceptions import DataError
 from driftglm.families import Binomial, Family
-from driftglm.fitting.reading import Given, class_codes
+from driftglm.fitting.reading import Given, class_numbers
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import Workers
 from driftglm.priors import Learned, PathPrior
@@ -140,7 +140,7 @@ max_iter, tol, verbose, random_state, n_jobs
         """
         if self.class_weight == "balanced":
             check_is_fitted(self, "coef_path_")
-            class_codes(np.asarray(y).ravel(), self.classes_)  # a new class is the first error
+            class_numbers(np.asarray(y).ravel(), self.classes_)  # a new class is the first error
             raise DataError(
                 "class_weight='balanced' depends on all rows together, those of earlier steps "
                 "included, and cannot be updated; pass a dict of weights, or fit again."

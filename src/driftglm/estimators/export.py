@@ -56,18 +56,18 @@ class Exports:
         check_is_fitted(self, "coef_path_")
         several = np.ndim(self.coef_path_) > 2  # noqa: PLR2004 (time and feature)
         inner = ("class", "feature") if several else ("feature",)
-        levels = inner[:-1]
+        classes = inner[:-1]
         coords: dict[str, Any] = {"feature": self._names(None)}  # type: ignore[attr-defined]
         if several:
             coords["class"] = _labels(self.classes_)
         found = {
             "coef": (("time", *inner), "coef_path_"),
             "coef_std": (("time", *inner), "coef_std_path_"),
-            "intercept": (("time", *levels), "intercept_path_"),
+            "intercept": (("time", *classes), "intercept_path_"),
             "inclusion_probability": (inner, "inclusion_probability_"),
             "autocorrelation": (inner, "autocorrelation_"),
             "coef_next": (inner, "coef_"),
-            "intercept_next": (levels, "intercept_"),
+            "intercept_next": (classes, "intercept_"),
         }
         return dataset(self, found, coords)
 

@@ -38,7 +38,7 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         learned prior), "hold" the last ones (the default of the paper's priors), or "validate":
         choose by the error one step ahead on the last training steps.
     fit_intercept
-        Fit a level that drifts: flat part + AR(1) deviations. An empty step is interpolated.
+        Fit an intercept that drifts: flat part + AR(1) deviations. An empty step is interpolated.
     always_in, static
         Features (names, positions or masks) that are never dropped / kept constant over time.
     init

@@ -84,7 +84,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
     verbose
         Show progress on standard error.
     n_jobs
-        Threads that visit words; results are the same to the last digit for any number.
+        Threads that update words; results are the same to the last digit for any number.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
             a list of delayed tables of all documents and some words each, side by side
         effects : (n_docs, F) array, sparse matrix or frame
         time : (n_docs,) integers, dates, Periods or an ordered Categorical; None: one timestep
-        n_workers : visit words on the workers of the active Dask client, or else on so many local
+        n_workers : update words on the workers of the active Dask client, or else on so many local
             processes; counts of Dask always are, other counts only if this is given
         checkpoint : path of a file that an interrupted fit leaves and the same call goes on from
 

@@ -115,7 +115,10 @@ def as_of_paths(
     given = {name: values for name, values in data.items() if values is not None}
     fitted = _fit(clone(model), given, np.arange(codes.size))
     smoothed = np.asarray(fitted.coef_path_, dtype=np.float64)
-    as_of, levels = np.full_like(smoothed, np.nan), np.full(fitted.intercept_path_.shape, np.nan)
+    as_of, intercepts = (
+        np.full_like(smoothed, np.nan),
+        np.full(fitted.intercept_path_.shape, np.nan),
+    )
     warm = warm_start and _can_continue(model)
     current: Any = None
     for n_seen, code in enumerate(np.unique(codes), start=1):
@@ -129,11 +132,11 @@ def as_of_paths(
         else:
             _update(current, given, np.flatnonzero(codes == code))
         # Until rows come in again, what is known stays what it was.
-        as_of[code:], levels[code:] = current.coef_path_[-1], current.intercept_path_[-1]
+        as_of[code:], intercepts[code:] = current.coef_path_[-1], current.intercept_path_[-1]
     names = getattr(fitted, "feature_names_in_", None)
     shown = [f"x{i}" for i in range(smoothed.shape[-1])] if names is None else list(map(str, names))
     return AsOfPaths(
-        axis.labels, as_of, smoothed, levels, np.asarray(fitted.intercept_path_), shown
+        axis.labels, as_of, smoothed, intercepts, np.asarray(fitted.intercept_path_), shown
     )
 
 

@@ -134,11 +134,11 @@ class ExperimentRun:
             content = json.loads((self.out / f"{self.name}.json").read_text(encoding="utf-8"))
             if content.pop("key") != self.key:
                 return None
-            kept = {
+            found = {
                 variant: Comparison.load(self._comparison(variant))
                 for variant in content["results"]
             }
-            return Reproduction.from_dict(content, paper, kept, self.out)
+            return Reproduction.from_dict(content, paper, found, self.out)
         except (OSError, ValueError, KeyError, TypeError):
             return None  # not there, or damaged: made again from the finished fits
 

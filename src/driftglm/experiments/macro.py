@@ -91,8 +91,8 @@ def standardised(values: pd.DataFrame, train: BoolArray) -> tuple[pd.DataFrame, 
             f"{int((~usable).sum())} macro variables have one value, or none, in the training "
             "years and are left out."
         )
-    kept = values.loc[:, usable]
-    out = (kept - known.loc[:, usable].mean()) / scale[usable]
+    chosen = values.loc[:, usable]
+    out = (chosen - known.loc[:, usable].mean()) / scale[usable]
     n_missing = int(out.isna().to_numpy().sum())
     if n_missing:
         notes.append(

@@ -7,12 +7,12 @@ With eta ~ Normal(mean, variance), E[exp(eta)] = exp(mean + variance / 2), so
 whose score is y - M and whose curvature is M = exp(mean + variance / 2). The model of the fit is
 local: it promises too much to rows far below their count, and solvers check it.
 
-Counts often scatter more than a Poisson law allows, and a model that does not know it is certain of
-noise. With a dispersion phi the density is that of the double Poisson law (Efron 1986),
+Counts often scatter more than a Poisson distribution allows, and a model that does not know it is certain of
+noise. With a dispersion phi the density is that of the double Poisson distribution (Efron 1986),
 
     -(1/2) log phi - D(y, eta) / (2 phi) + log p(y | eta = log y),   D the deviance,
 
-which is the Poisson law at phi = 1, up to its normaliser (close to 1 and left out).
+which is the Poisson distribution at phi = 1, up to its normaliser (close to 1 and left out).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST = 700.0
 """exp of more overflows; a fit that gets there is refused by its own check."""
 LEAST_EXCESS, MOST_EXCESS = 1e-9, 1e12
 LARGE = 1e6
-"""Above, quantiles of counts are those of a gamma law."""
+"""Above, quantiles of counts are those of a gamma distribution."""
 
 
 def _rate(mean: FloatArray, variance: FloatArray) -> FloatArray:
@@ -42,7 +42,7 @@ def _rate(mean: FloatArray, variance: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Poisson(Family):
-    """Counts, or rates with weights; `dispersed` counts scatter more than a Poisson law."""
+    """Counts, or rates with weights; `dispersed` counts scatter more than a Poisson distribution."""
 
     name: ClassVar[str] = "poisson"
     link: ClassVar[str] = "log"
@@ -134,7 +134,7 @@ class Poisson(Family):
     def noise_scale(
         self, y: FloatArray, weights: FloatArray, offset: FloatArray
     ) -> tuple[float, float | None]:
-        """The dispersion were there nothing to explain; never less than a Poisson law's."""
+        """The dispersion were there nothing to explain; never less than a Poisson distribution's."""
         null = offset + self.center(y, weights, offset)
         return max(self._mean_deviance(y, weights, null), 1.0), 1.0
 
@@ -166,7 +166,7 @@ class Poisson(Family):
     def interval(
         self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
     ) -> FloatArray:
-        """Uncertain coefficients and scatter: a negative binomial law of both together."""
+        """Uncertain coefficients and scatter: a negative binomial distribution of both together."""
         expected = self.mean(mean, variance)
         with np.errstate(over="ignore"):
             excess = noise - 1.0 + expected * np.expm1(variance)
@@ -176,7 +176,7 @@ class Poisson(Family):
         some = (excess > LEAST_EXCESS) & (expected <= LARGE)
         shape, odds = expected[some] / excess[some], 1.0 / (1.0 + excess[some])
         out[:, some] = nbinom.ppf(tails, shape, odds)
-        # Counting up to a large quantile takes for ever; a gamma law is the same by then.
+        # Counting up to a large quantile takes for ever; a gamma distribution is the same by then.
         large = expected > LARGE
         scale = np.maximum(excess[large], 1.0)
         out[:, large] = gamma.ppf(tails, np.maximum(expected[large] / scale, LEAST_EXCESS)) * scale

@@ -70,7 +70,7 @@ class Outcome:
     optimality, reason
         How close the solver came, and why it stopped.
     view
-        What the levels of the steps were taken to be (learned prior).
+        What the intercepts of the steps were taken to be (learned prior).
     rate
         The rate of the paper's priors, given or estimated.
     """

@@ -1,4 +1,4 @@
-"""The posterior under the learned prior: views of the levels, starts, and the race between them."""
+"""The posterior under the learned prior: views of the intercepts, starts, and the race between them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from driftglm.fitting.rows import Rows
 from driftglm.fitting.solver_runs import Runs
 from driftglm.fitting.starts import Init
 from driftglm.fitting.views import View, views_of
-from driftglm.objective import Background, Bound, Posterior
+from driftglm.objective import Bound, Posterior, SharedDirections
 from driftglm.priors import Learned
 from driftglm.solvers import CAVISolver, SolverResult, StopReason
 
 STARTS: tuple[Init, ...] = ("zero", "lasso-all", "ridge-all", "lasso-one")
 RACE = 10
-"""Passes after which views of the levels are compared: two rounds."""
+"""Passes after which views of the intercepts are compared: two rounds."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Attempt:
 
 
 def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | None) -> Outcome:
-    """Fit rows under the learned prior; of several views of the levels the one of highest ELBO.
+    """Fit rows under the learned prior; of several views of the intercepts the one of highest ELBO.
 
     A few rounds tell which; the others are not followed to their end. `earlier` is a fit of fewer
     steps to go on from.
@@ -54,7 +54,9 @@ def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | N
     attempts: list[_Attempt] = []
     basis: FloatArray | None = None
     for view in views:
-        viewed = [dataclasses.replace(each, own=view.own) for each in responses]
+        viewed = [
+            dataclasses.replace(each, per_step_share=view.per_step_share) for each in responses
+        ]
         sample = viewed[0].sample()
         design = viewed[0].centered(raw, order)
         unit = design.units(viewed[0].weights[order])
@@ -62,20 +64,20 @@ def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | N
             weight = float(viewed[0].weights.sum())
             count = direction_count(prior.n_directions, design.n_features, weight)
             basis = sample.directions(design.mean, unit, count)
-        background = Background(design.scores(basis), basis) if basis.size else None
+        shared = SharedDirections(design.scores(basis), basis) if basis.size else None
         posed = pose(viewed, design, order, settings)
         race = _Race(view, viewed, posed, runs, most)
         if earlier is None:
-            attempts.append(race.from_starts(prior, unit, background))
+            attempts.append(race.from_starts(prior, unit, shared))
         else:
-            attempts.append(race.from_earlier(prior, unit, background, earlier.forecasters[0]))
+            attempts.append(race.from_earlier(prior, unit, shared, earlier.forecasters[0]))
     best = max(attempts, key=lambda each: float(each.result.history[-1]))
     return _outcome(best, _finished(best, runs))
 
 
 @dataclass(frozen=True)
 class _Race:
-    """One view of the levels, and how far it is followed before views are compared."""
+    """One view of the intercepts, and how far it is followed before views are compared."""
 
     view: View
     responses: list[Rows]
@@ -84,14 +86,14 @@ class _Race:
     max_iter: int
 
     def from_starts(
-        self, prior: Learned, unit: FloatArray, background: Background | None
+        self, prior: Learned, unit: FloatArray, shared: SharedDirections | None
     ) -> _Attempt:
         """The start of highest ELBO among `n_starts`."""
         settings = self.runs.settings
         first: Init = "zero" if settings.init == "auto" else settings.init
         kinds = list(dict.fromkeys([first, *STARTS]))[: settings.n_starts]
         paths = [[rows.start_paths(kind) for rows in self.responses] for kind in kinds]
-        bounds = self._bounds(prior, unit, background)
+        bounds = self._bounds(prior, unit, shared)
         solver = CAVISolver(flat_first=self.view.flat_first)
         results = [
             self._run(
@@ -111,19 +113,19 @@ class _Race:
         self,
         prior: Learned,
         unit: FloatArray,
-        background: Background | None,
+        shared: SharedDirections | None,
         earlier: Forecaster,
     ) -> _Attempt:
         """A fit of fewer steps gone on with."""
-        bounds = self._bounds(prior, unit, background)
+        bounds = self._bounds(prior, unit, shared)
         start = _continued(bounds, earlier)
         result = self._run(CAVISolver(warm=True), bounds, start)
         return _Attempt(self.view, bounds, self.posed, result)
 
     def _bounds(
-        self, prior: Learned, unit: FloatArray, background: Background | None
+        self, prior: Learned, unit: FloatArray, shared: SharedDirections | None
     ) -> list[Bound]:
-        return [Bound.of(problem, prior, unit, background) for problem in self.posed.problems]
+        return [Bound.of(problem, prior, unit, shared) for problem in self.posed.problems]
 
     def _run(
         self, solver: CAVISolver, bounds: list[Bound], start: list[Posterior]

@@ -35,8 +35,10 @@ def eta_moments(
             mean[rows, k] = np.asarray(part @ step.coef).ravel() + step.intercept
             # sum_i (x_i - c_i)^2 var_i without forming x - c
             center, v = step.center, step.coef_variance
-            spread = squares @ v - 2 * (part @ (center * v)) + center**2 @ v
-            variance[rows, k] = np.maximum(np.asarray(spread).ravel(), 0) + step.level_variance
+            independent = squares @ v - 2 * (part @ (center * v)) + center**2 @ v
+            variance[rows, k] = (
+                np.maximum(np.asarray(independent).ravel(), 0) + step.intercept_variance
+            )
             if step.joint.shape[1]:
                 shared = np.asarray(part @ step.joint) - center @ step.joint
                 variance[rows, k] += np.einsum("nr,nr->n", shared, shared)

@@ -26,7 +26,7 @@ class Posed:
     problems
         Data and likelihood of every response.
     columns
-        How its paths and levels map to the user's columns.
+        How its paths and intercepts map to the user's columns.
     coupling
         What ties the responses together.
     """
@@ -55,7 +55,7 @@ def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: S
         Problem(
             design=design,
             family=family,
-            levels=rows.levels(order),
+            intercepts=rows.intercepts(order),
             noise=_noise(rows, settings.noise),
             y=rows.target[order],
             weights=weights,

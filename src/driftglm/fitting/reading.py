@@ -104,7 +104,7 @@ class Vectors:
     classes: np.ndarray | None = None
 
     @property
-    def kept(self) -> BoolArray:
+    def has_weight(self) -> BoolArray:
         """Rows that carry weight."""
         return self.weights > 0
 
@@ -126,7 +126,7 @@ def read_vectors(
     y = np.asarray(given.y)
     if reading.family.target == "classes":
         classes = _find_classes(y) if classes is None else classes
-        target = class_codes(y, classes)
+        target = class_numbers(y, classes)
     else:
         classes = None
     weights = check_weights(_weights(reading, y, given.sample_weight), n_rows)
@@ -176,7 +176,7 @@ def _find_classes(y: np.ndarray) -> np.ndarray:
     return classes
 
 
-def class_codes(y: np.ndarray, classes: np.ndarray) -> FloatArray:
+def class_numbers(y: np.ndarray, classes: np.ndarray) -> FloatArray:
     """Positions in `classes`, as numbers."""
     known = np.isin(y, classes)
     if not known.all():

@@ -1,4 +1,4 @@
-"""Validated rows as a source of a fit: which columns are paths, which are levels."""
+"""Validated rows as a source of a fit: which columns are paths, which are intercepts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from driftglm.families.base import CERTAIN, Scale
 from driftglm.fitting.column_checks import check_columns
 from driftglm.fitting.reading import Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
-from driftglm.objective import Levels
+from driftglm.objective import Intercepts
 
 ROUNDING = 1e-12
 
@@ -35,13 +35,13 @@ class Rows:
         The distribution of y.
     exposure
         (n_rows,) the part of eta the user gave: the log of the exposure, or zeros.
-    own
+    per_step_share
         (n_timesteps,) the share of a step's own mean in what is taken off a column there, the
         rest being the mean over all rows; None: 0.
     always_in, static
         Masks over the columns.
     intercept
-        Whether a level path is fitted beside the features.
+        Whether an intercept path is fitted beside the features.
     threads
         How many may work on the design.
 
@@ -60,7 +60,7 @@ class Rows:
     intercept: bool
     family: Family
     exposure: FloatArray
-    own: FloatArray | None = None
+    per_step_share: FloatArray | None = None
     threads: int = 1
     scale: Scale = field(init=False)
 
@@ -83,27 +83,27 @@ class Rows:
 
     def take(self, keep: BoolArray) -> Rows:
         """Some of the rows, on an axis that ends with the last step that has one."""
-        kept = np.flatnonzero(keep)
-        if not kept.size:
+        chosen = np.flatnonzero(keep)
+        if not chosen.size:
             raise DataError("no row is left of these; a fit needs some.")
-        codes = self.codes[kept]
+        codes = self.codes[chosen]
         return replace(
             self,
-            own=None,  # it was computed from all rows
-            X=self.X[kept],
-            y=self.y[kept],
+            per_step_share=None,  # it was computed from all rows
+            X=self.X[chosen],
+            y=self.y[chosen],
             codes=codes,
-            weights=self.weights[kept],
-            exposure=self.exposure[kept],
+            weights=self.weights[chosen],
+            exposure=self.exposure[chosen],
             n_timesteps=int(codes.max()) + 1,
         )
 
     def extended(self, X: Any, later: Vectors) -> Rows:
         """These rows followed by later ones."""
-        kept, n_steps = np.flatnonzero(later.kept), int(later.codes.max()) + 1
-        later = later.take(later.kept)
+        used, n_steps = np.flatnonzero(later.has_weight), int(later.codes.max()) + 1
+        later = later.take(later.has_weight)
         stack = sp.vstack if sp.issparse(self.X) or sp.issparse(X) else np.vstack
-        both: Any = stack([self.X, X[kept]])
+        both: Any = stack([self.X, X[used]])
         return replace(
             self,
             family=later.family,
@@ -123,7 +123,7 @@ class Rows:
     def target(self) -> FloatArray:
         """What is fitted: y, without its mean if eta can do without it as well.
 
-        Digits are lost beside a large level.
+        Digits are lost beside a large intercept.
         """
         if not self.family.quadratic:
             return self.y
@@ -131,7 +131,7 @@ class Rows:
 
     @property
     def offset(self) -> FloatArray:
-        """What is in eta before levels and paths."""
+        """What is in eta before intercepts and paths."""
         if self.family.quadratic:
             return np.zeros(self.y.size)
         return self.exposure + self.scale.center
@@ -143,9 +143,9 @@ class Rows:
 
     @property
     def always_in_means(self) -> FloatArray:
-        """(T, n_always_in): what is taken off, so that columns do not compete with the level.
+        """(T, n_always_in): what is taken off, so that columns do not compete with the intercept.
 
-        The mean of all rows: a feature that is always in has a law like the level's and is not
+        The mean of all rows: a feature that is always in has a component like the intercept's and is not
         driven to any size by it, and what its mean does from step to step is worth knowing.
         """
         columns = self._always_in_columns()
@@ -171,19 +171,21 @@ class Rows:
 
     def centered(self, design: Design, order: IntArray) -> Design:
         """The same, centred if there is an intercept."""
-        return design.centered(self._exposed[order], self.own) if self.intercept else design
+        return (
+            design.centered(self._exposed[order], self.per_step_share) if self.intercept else design
+        )
 
     def sample(self) -> RowSample:
         """What the directions of a background are found from."""
         return RowSample(self.ordinary, self.codes, self.weights, threads=self.threads)
 
     def own_means(self) -> tuple[FloatArray, float]:
-        """How far each step's level is its own, W / (1 / variance + W), and the variance.
+        """How far each step's intercept is its own, W / (1 / variance + W), and the variance.
 
-        `variance` is that of the steps' levels beyond chance (DerSimonian and Laird's estimate)
-        and W what a step's rows say about its level. Where levels move, what a column's mean
-        does from step to step cannot be told from what the level does; a column that competes
-        with the level for it can be given any coefficient.
+        `variance` is that of the steps' intercepts beyond chance (DerSimonian and Laird's estimate)
+        and W what a step's rows say about its intercept. Where intercepts move, what a column's mean
+        does from step to step cannot be told from what the intercept does; a column that competes
+        with the intercept for it can be given any coefficient.
         """
         target, weights = self._working_response(by_step=False)
         total = np.bincount(self.codes, weights, self.n_timesteps)
@@ -198,12 +200,12 @@ class Rows:
         precision = total[seen] / noise
         overall = float(np.sum(precision * mean) / precision.sum())
         excess = float(np.sum(precision * (mean - overall) ** 2)) - (seen.sum() - 1)
-        spread = float(precision.sum() - np.sum(precision**2) / precision.sum())
-        variance = max(excess / spread, 0.0)
+        reach = float(precision.sum() - np.sum(precision**2) / precision.sum())
+        variance = max(excess / reach, 0.0)
         share[seen] = variance * precision / (1.0 + variance * precision)
         return share, variance
 
-    def levels(self, order: IntArray) -> Levels:
+    def intercepts(self, order: IntArray) -> Intercepts:
         """Intercept first, then the always-in columns, rows in the design's order."""
         chosen = self._always_in_columns()
         columns = (chosen - self.always_in_means[self.codes]).T
@@ -215,7 +217,7 @@ class Rows:
             static = np.concatenate([[False], static])
         square = np.average(columns**2, axis=1, weights=self.weights)
         scale = self.scale.reference / np.where(square > 0, square, 1.0)
-        return Levels(np.ascontiguousarray(columns[:, order]), static, scale)
+        return Intercepts(np.ascontiguousarray(columns[:, order]), static, scale)
 
     @property
     def default_start(self) -> Init:
@@ -264,10 +266,10 @@ class Rows:
 def rows_in_memory(X: Any, vectors: Vectors, reading: Reading, names: Any) -> Rows:
     """Rows whose X is an array or a CSR matrix in this process."""
     check_columns(X, names, intercept=reading.intercept, threads=reading.threads)
-    kept = vectors.kept
-    used = vectors.take(kept)
+    weighted = vectors.has_weight
+    used = vectors.take(weighted)
     return Rows(
-        X=X if kept.all() else X[np.flatnonzero(kept)],
+        X=X if weighted.all() else X[np.flatnonzero(weighted)],
         y=used.y,
         codes=used.codes,
         weights=used.weights,

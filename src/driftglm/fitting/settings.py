@@ -18,7 +18,7 @@ class Settings:
     Parameters
     ----------
     prior
-        The law of a coefficient path.
+        The distribution of a coefficient path.
     solver, init, n_starts, max_iter, tol
         As the estimators have them.
     noise

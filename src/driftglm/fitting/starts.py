@@ -31,7 +31,7 @@ N_WORSE = 3
 
 @dataclass(frozen=True)
 class StartData:
-    """What a starting fit needs: plain rows, the levels already taken out of the target.
+    """What a starting fit needs: plain rows, the intercepts already taken out of the target.
 
     `target` has every step's own mean (and the always-in features) removed, because an
     intercept path follows the steps' means anyway.
@@ -118,7 +118,7 @@ def _fit(maker: Maker, data: StartData, grid: list[Any]) -> Iterator[FloatArray]
     from sklearn.linear_model import Lasso, Ridge  # a third of a second; most fits start at zero
 
     n_features = data.X.shape[1]
-    spread = float(np.sqrt(np.average(data.target**2, weights=data.weights)))
+    deviation = float(np.sqrt(np.average(data.target**2, weights=data.weights)))
     center = data.center
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SklearnConvergenceWarning)
@@ -130,9 +130,9 @@ def _fit(maker: Maker, data: StartData, grid: list[Any]) -> Iterator[FloatArray]
         weighted = data.weights * data.target
         largest = float(np.max(np.abs(data.X.T @ weighted), initial=0.0) / data.weights.sum())
         # Donoho and Johnstone's universal threshold where no step can be held out.
-        universal = spread * np.sqrt(2 * np.log(max(n_features, 2)) / data.weights.sum())
+        universal = deviation * np.sqrt(2 * np.log(max(n_features, 2)) / data.weights.sum())
         model = Lasso(fit_intercept=center, warm_start=True, tol=1e-3, max_iter=200)
         for relative in grid:
             strength = universal if relative is None else relative * largest
-            model.set_params(alpha=max(strength, 1e-12 * max(spread, 1e-300)))
+            model.set_params(alpha=max(strength, 1e-12 * max(deviation, 1e-300)))
             yield model.fit(data.X, data.target, sample_weight=data.weights).coef_.copy()

@@ -35,7 +35,7 @@ class TextPlan:
     background, smoothing, center
         As the estimator has them.
     settings
-        How contexts are fitted; about which mean effects are taken, and by whom words are visited,
+        How contexts are fitted; about which mean effects are taken, and by whom words are updated,
         is settled with the contexts.
     extrapolate
         How steps after the last are predicted: as named, by "validate", or "auto".

@@ -150,8 +150,10 @@ class Contexts:
 
     def of_steps(self, keep: BoolArray) -> Contexts:
         """The contexts of some steps; steps keep their numbers."""
-        kept = np.flatnonzero(keep[self.codes])
-        return Contexts(self.counts[kept], self.effects[kept], self.codes[kept], np.empty(0, int))
+        chosen = np.flatnonzero(keep[self.codes])
+        return Contexts(
+            self.counts[chosen], self.effects[chosen], self.codes[chosen], np.empty(0, int)
+        )
 
 
 def collapse(counts: csr_array, effects: Any, codes: IntArray) -> Contexts:
@@ -258,8 +260,8 @@ def effect_units(contexts: Contexts) -> FloatArray:
     second = np.asarray(weights @ squares).ravel() / weights.sum()
     values = (effects, squares)
     binary = np.asarray(abs(values[0] - values[1]).sum(axis=0)).ravel() == 0
-    spread = np.sqrt(np.maximum(second - mean**2, 0.0))
-    unit = np.where(spread > 1e-9 * np.sqrt(second), spread, np.sqrt(second))
+    deviation = np.sqrt(np.maximum(second - mean**2, 0.0))
+    unit = np.where(deviation > 1e-9 * np.sqrt(second), deviation, np.sqrt(second))
     return np.where(binary | (unit == 0), 1.0, unit)
 
 

@@ -18,7 +18,7 @@ N_ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True)
-class Spread:
+class Uncertainty:
     """What is not known about the words' log rates in a step.
 
     With variances v_iw and effects measured from c_i, the log rate of word w has the variance
@@ -30,7 +30,7 @@ class Spread:
     square: FloatArray
 
     @classmethod
-    def of(cls, variance: FloatArray, center: FloatArray, n_effects: int) -> Spread:
+    def of(cls, variance: FloatArray, center: FloatArray, n_effects: int) -> Uncertainty:
         """From variances (F', V) and centers (F',), of which the first `n_effects` are given."""
         known = variance[:n_effects]
         linear = -2.0 * center[:n_effects, None] * known
@@ -53,22 +53,22 @@ class TextStep:
         (V,) log rates of a document whose effects are all zero, up to a constant.
     coef
         (F, V)
-    spread
+    uncertainty
         Of a forecast: what is not known, and is integrated out.
     """
 
     background: FloatArray
     coef: FloatArray
-    spread: Spread | None = None
+    uncertainty: Uncertainty | None = None
 
     def log_probabilities(self, effects: Any) -> Iterator[tuple[slice, FloatArray]]:
         """Rows and their (n, V) log probabilities, a few hundred rows at a time."""
         for start in range(0, effects.shape[0], N_ROWS_AT_ONCE):
             part = slice(start, start + N_ROWS_AT_ONCE)
             eta = np.asarray(effects[part] @ self.coef) + self.background
-            if self.spread is not None:
+            if self.uncertainty is not None:
                 # E[exp(eta)]: of two words with equal means the less certain is expected more.
-                eta += self.spread.half(effects[part])
+                eta += self.uncertainty.half(effects[part])
             yield part, log_softmax(eta, axis=1)
 
     def log_likelihoods(self, counts: Any, effects: Any) -> FloatArray:
@@ -152,10 +152,12 @@ class TextFit:
             coef = self._paths()[:, :, at]
         coef = (coef / self.unit).T
         background = self.base[at] - np.einsum("i,iw->w", self.center[at], coef)
-        spread: Spread | None = None
+        uncertainty: Uncertainty | None = None
         if variance is not None:
-            spread = Spread.of((variance / self.unit**2).T, self.center[at], self.n_effects)
-        return TextStep(background, coef[: self.n_effects], spread)
+            uncertainty = Uncertainty.of(
+                (variance / self.unit**2).T, self.center[at], self.n_effects
+            )
+        return TextStep(background, coef[: self.n_effects], uncertainty)
 
 
 @dataclass(frozen=True)

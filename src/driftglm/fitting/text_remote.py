@@ -42,7 +42,7 @@ def on_workers(table: Any) -> bool:
 
 @contextmanager
 def word_engine(counts: Any, n_workers: int | None, advice: str, *, verbose: bool) -> Iterator[Any]:
-    """Who visits the words: workers if counts are there or workers are asked for, else None."""
+    """Who updates the words: workers if counts are there or workers are asked for, else None."""
     if n_workers is None and not on_workers(counts):
         yield None
         return

@@ -33,7 +33,7 @@ class TextSettings:
     `center` says about which mean effects are taken (None: about zero), `strength` asks for a lasso
     instead of the prior, `by_effect` ties all words of an effect, `intercept` gives the background
     a path of its own for every word. A mode has also converged when a pass raises the objective by
-    less than `flat` per token. `engine` visits the words; None: threads of this process do.
+    less than `flat` per token. `engine` updates the words; None: threads of this process do.
     """
 
     prior: Prior

@@ -1,4 +1,4 @@
-"""What the level of a step may be, with the learned prior."""
+"""What the intercept of a step may be, with the learned prior."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from driftglm.fitting.rows import Rows
 
 ViewName = Literal["per-step", "residual"]
 LEVELS_MOVE, COLUMNS_MOVE = 0.01, 10.0
-"""Levels move if their variance is above this share of what there is to explain, columns if the F
+"""Intercepts move if their variance is above this share of what there is to explain, columns if the F
 statistic of their means by step is above this for one of them."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A view of what the levels of the steps are.
+    """A view of what the intercepts of the steps are.
 
-    `own` is the share of a step's own mean in what is taken off its columns (None: the mean of all
-    rows throughout), `flat_first` lets the columns speak before levels may move.
+    `per_step_share` is the share of a step's own mean in what is taken off its columns (None: the mean of all
+    rows throughout), `flat_first` lets the columns speak before intercepts may move.
     """
 
     name: ViewName
-    own: FloatArray | None
+    per_step_share: FloatArray | None
     flat_first: bool = False
 
 
 def views_of(
-    responses: Sequence[Rows], kept: ViewName | None = None
+    responses: Sequence[Rows], chosen: ViewName | None = None
 ) -> tuple[list[View], Design, IntArray]:
-    """What a level may be: its step's own, or what is left when the columns have spoken.
+    """What an intercept may be: its step's own, or what is left when the columns have spoken.
 
-    Where levels hardly move, or the means of the columns do not, the two are the same; a fit that
-    goes on keeps the view it is given in `kept`. Also the columns as they are, and the order of
+    Where intercepts hardly move, or the means of the columns do not, the two are the same; a fit that
+    goes on keeps the view it is given in `chosen`. Also the columns as they are, and the order of
     their rows.
     """
     if not responses[0].intercept:
@@ -46,8 +46,8 @@ def views_of(
     per_step = View("per-step", np.mean([share for share, _ in found], axis=0))
     residual = View("residual", None, flat_first=True)
     raw, order = responses[0].design()
-    if kept is not None:
-        return [residual if kept == "residual" else per_step], raw, order
+    if chosen is not None:
+        return [residual if chosen == "residual" else per_step], raw, order
     moved = max(v / each.scale.reference for (_, v), each in zip(found, responses, strict=True))
     columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
     if moved < LEVELS_MOVE or columns < COLUMNS_MOVE:

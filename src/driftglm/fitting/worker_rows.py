@@ -47,7 +47,7 @@ class WorkerRows(Rows):
     raw, order
         The ordinary columns as they are, and the order of the design's rows.
     always_in_columns
-        (n_rows, n_always_in) columns that are levels.
+        (n_rows, n_always_in) columns that are intercepts.
     totals
         (n_features,) sums of all columns.
     gathered
@@ -65,10 +65,10 @@ class WorkerRows(Rows):
 
     def before(self, step: int) -> WorkerRows:
         """A source of the rows before a step, cut on the workers: X is gathered nowhere."""
-        kept = self.blocks.kept & (self.blocks.vectors.codes < step)
-        if not kept.any():
+        used_rows = self.blocks.used_rows & (self.blocks.vectors.codes < step)
+        if not used_rows.any():
             raise DataError(f"there is no row before step {step}; a fit needs some.")
-        return open_rows(replace(self.blocks, kept=kept))
+        return open_rows(replace(self.blocks, used_rows=used_rows))
 
     def take(self, keep: BoolArray) -> Rows:
         """Not offered: workers cut their rows by step alone."""
@@ -138,12 +138,12 @@ class OpenBlocks:
     blocks: Blocks
     vectors: Vectors
     reading: Reading
-    kept: BoolArray
+    used_rows: BoolArray
 
     @property
     def whole(self) -> bool:
         """Whether nothing is cut off."""
-        return np.array_equal(self.kept, self.vectors.kept)
+        return np.array_equal(self.used_rows, self.vectors.has_weight)
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def rows_on_workers(
         blocks, given = _read(X, given, client)
         vectors = read_vectors(reading, _checked(given, blocks, reading), blocks.n_rows)
         with dask.config.set({LARGE_MESSAGE: "1 TiB"}):
-            rows = open_rows(OpenBlocks(client, blocks, vectors, reading, vectors.kept))
+            rows = open_rows(OpenBlocks(client, blocks, vectors, reading, vectors.has_weight))
             try:
                 if reading.verbose:
                     announce(client, rows.raw.engine.count)
@@ -170,10 +170,10 @@ def rows_on_workers(
 
 
 def open_rows(opened: OpenBlocks) -> WorkerRows:
-    """Have the workers load the rows that are kept."""
+    """Have the workers load the rows that are used_rows."""
     reading, blocks = opened.reading, opened.blocks
     always_in = reading.mask("always_in", blocks.n_columns, None)
-    used = opened.vectors.take(opened.kept)
+    used = opened.vectors.take(opened.used_rows)
     n_steps = used.axis.n_timesteps if opened.whole else int(used.codes.max()) + 1
     engine, wanted, chosen = _engine(opened, always_in)
     try:
@@ -244,18 +244,18 @@ def _checked(given: Given, blocks: Blocks, reading: Reading) -> Given:
 
 def _engine(opened: OpenBlocks, always_in: BoolArray) -> tuple[Engine, list[Wanted], IntArray]:
     """Partitions, what to ask of each when it is read, and the rows directions come from."""
-    codes, kept, blocks = opened.vectors.codes, opened.kept, opened.blocks
+    codes, used_rows, blocks = opened.vectors.codes, opened.used_rows, opened.blocks
     ordinary = np.flatnonzero(~always_in) if always_in.any() else None
-    place = np.empty(int(kept.sum()), dtype=np.int64)
-    place[np.argsort(codes[kept], kind="stable")] = np.arange(place.size)
+    place = np.empty(int(used_rows.sum()), dtype=np.int64)
+    place[np.argsort(codes[used_rows], kind="stable")] = np.arange(place.size)
     chosen = np.empty(0, dtype=np.int64)
     enough = (~always_in).sum() >= COLUMNS_PER_DIRECTION
     if opened.reading.n_directions and enough:
-        chosen = chosen_rows(codes[kept])
-    before = np.concatenate([[0], np.cumsum(kept)])  # rows that are kept, up to each row
+        chosen = chosen_rows(codes[used_rows])
+    before = np.concatenate([[0], np.cumsum(used_rows)])  # rows that are used_rows, up to each row
     specs, where, seen, wanted, parts = [], [], [], [], []
     for part, (first, last) in zip(blocks.parts, pairwise(blocks.bounds), strict=True):
-        own = kept[first:last]
+        own = used_rows[first:last]
         if not own.any() and not opened.whole:
             continue  # all of its rows are cut off
         parts.append(part)

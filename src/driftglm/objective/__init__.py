@@ -3,24 +3,24 @@
 from driftglm.objective.bound import Bound, Posterior
 from driftglm.objective.mode import FLOOR, ZERO, Objective
 from driftglm.objective.problem import (
-    Background,
-    BackgroundState,
-    Levels,
+    Intercepts,
     Noise,
     Problem,
+    SharedDirections,
+    SharedState,
     State,
 )
 
 __all__ = [
     "FLOOR",
     "ZERO",
-    "Background",
-    "BackgroundState",
     "Bound",
-    "Levels",
+    "Intercepts",
     "Noise",
     "Objective",
     "Posterior",
     "Problem",
+    "SharedDirections",
+    "SharedState",
     "State",
 ]

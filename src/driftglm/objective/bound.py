@@ -1,12 +1,12 @@
 """The evidence lower bound of a fit with the learned prior: what its solver must raise.
 
     ELBO = E[log p(y | eta)] + sum_g sum_k (n_gk + a_gk) log pi_gk
-           - sum_i sum_k phi_ik (log phi_ik + KL_ik) - divergences of levels and background
+           - sum_i sum_k phi_ik (log phi_ik + KL_ik) - divergences of intercepts and shared directions
            + log p(noise)
 
 n_gk is the expected number of features of group g in component k, a_gk what the prior of the
-weights adds to it. Every term belongs to the present posterior, whatever visit set it: no
-log-normaliser of an earlier visit is reused.
+weights adds to it. Every term belongs to the present posterior, whatever update set it: no
+log-normaliser of an earlier update is reused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import cast
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.objective.problem import Background, Problem, State
+from driftglm.objective.problem import Problem, SharedDirections, State
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
 from driftglm.priors.weights import cross_term, log_weights, prior_counts, start_weights
@@ -35,13 +35,13 @@ class Posterior(State):
         (n_features, K) probability and log evidence of every component.
     divergence
         (n_features,) sum_k phi (log phi + KL).
-    curvature, pull
-        (n_features, n_timesteps) h and b of the visit that set a path's posterior, in the path's
+    curvature, linear
+        (n_features, n_timesteps) h and b of the update that set a path's posterior, in the path's
         internal unit: with the components they give back the whole posterior, forecasts included.
     log_pi, prior_counts
         (n_groups, K) log weights, and what their prior adds to the number of features.
-    components, kept
-        The laws phi and pi refer to, fewer as negligible ones are dropped, and their positions
+    components, grid_positions
+        The components phi and pi refer to, fewer as negligible ones are dropped, and their positions
         in the prior's full grid.
     """
 
@@ -50,11 +50,11 @@ class Posterior(State):
     evidence: FloatArray
     divergence: FloatArray
     curvature: FloatArray
-    pull: FloatArray
+    linear: FloatArray
     log_pi: FloatArray
     prior_counts: FloatArray
     components: Components
-    kept: IntArray
+    grid_positions: IntArray
 
     @property
     def inclusion(self) -> FloatArray:
@@ -86,11 +86,11 @@ class Bound(Problem):
         problem: Problem,
         prior: Learned,
         unit: FloatArray,
-        background: Background | None,
+        shared: SharedDirections | None,
         kinds: IntArray | None = None,
     ) -> Bound:
         """A problem with the learned prior."""
-        parts = problem.parts() | {"background": background}
+        parts = problem.parts() | {"shared": shared}
         return cls(**parts, prior=prior, unit=unit, kinds=kinds)
 
     def __post_init__(self) -> None:
@@ -115,7 +115,7 @@ class Bound(Problem):
 
     def components(self) -> Components:
         """The prior's grid, scaled to var(y); the typical column of every kind has unit size."""
-        n_seen = int((np.diff(self.design.steps) > 0).sum())
+        n_seen = int((np.diff(self.design.step_offsets) > 0).sum())
         size = self.reference, self.effective_rows
         return self.prior.components(*size, self.design.n_timesteps, n_seen)
 
@@ -134,17 +134,17 @@ class Bound(Problem):
             evidence=np.zeros((shape[0], components.count)),
             divergence=np.zeros(shape[0]),
             curvature=np.zeros(shape),
-            pull=np.zeros(shape),
+            linear=np.zeros(shape),
             log_pi=log_weights(pi),
             prior_counts=prior_counts(self.prior, components, pi),
             components=components,
-            kept=np.arange(components.count),
+            grid_positions=np.arange(components.count),
         )
 
     def warm_posterior(self, beta: FloatArray, noise: FloatArray) -> Posterior:
         """A posterior to go on from: means and noise of an earlier fit.
 
-        The weights begin afresh. They are learned in a few passes, and laws an earlier fit gave
+        The weights begin afresh. They are learned in a few passes, and components an earlier fit gave
         up would come back too late: beginning with the old weights 29 of 80 simulated updates
         ended below the bound of a cold fit, beginning afresh 1, in as many passes.
         """
@@ -153,12 +153,12 @@ class Bound(Problem):
             posterior.noise = np.maximum(noise, self.noise.floor)
         return posterior
 
-    def spread(self, state: State) -> FloatArray:
-        """(T,) what the uncertainty of paths and levels adds to the sums of squares."""
+    def uncertainty(self, state: State) -> FloatArray:
+        """(T,) what the uncertainty of paths and intercepts adds to the sums of squares."""
         if not self.family.quadratic:
             return np.zeros(self.design.n_timesteps)
         paths = np.einsum("it,it->t", self.squares, cast("Posterior", state).variance)
-        return np.asarray(super().spread(state) + paths)
+        return np.asarray(super().uncertainty(state) + paths)
 
     def counts(self, posterior: Posterior) -> FloatArray:
         """n_gk: expected number of features per group and component."""

@@ -1,6 +1,6 @@
 """The floored log posterior of a mode: what its solvers must raise.
 
-    sum_n w_n log p(y_n | eta_n)  +  sum_i log m(beta_i)  +  levels  +  log p(noise)
+    sum_n w_n log p(y_n | eta_n)  +  sum_i log m(beta_i)  +  intercepts  +  log p(noise)
 
 Paths enter through the floored density (S + floor), because the density itself is infinite at zero
 and would reward deleting features without limit.

@@ -1,9 +1,9 @@
-"""Data and likelihood: everything about a fit but the law of the paths.
+"""Data and likelihood: everything about a fit but the prior of the paths.
 
-The log-likelihood is a SUM over rows; nothing is divided by their number anywhere else. Levels (the
+The log-likelihood is a SUM over rows; nothing is divided by their number anywhere else. Intercepts (the
 intercept and features that are always in) have a Gaussian posterior of their own: their part is the
-expectation of the likelihood minus the divergence from their prior. So has the background (see
-`Background`), in fits that have one.
+expectation of the likelihood minus the divergence from their prior. So have the shared directions (see
+`SharedDirections`), in fits that have one.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Levels:
+class Intercepts:
     """Columns that are never shrunk to zero: the intercept, and features that are always in.
 
     Parameters
     ----------
     columns
-        (n_levels, n_rows), rows in the design's order.
+        (n_intercepts, n_rows), rows in the design's order.
     static
-        (n_levels,): kept constant over time.
+        (n_intercepts,): kept constant over time.
     scale
-        (n_levels,): the size of a plausible variance, var(y) / mean(x^2).
+        (n_intercepts,): the size of a plausible variance, var(y) / mean(x^2).
     """
 
     columns: FloatArray
@@ -82,12 +82,12 @@ class Levels:
 
     @property
     def count(self) -> int:
-        """Number of levels."""
+        """Number of intercepts."""
         return int(self.columns.shape[0])
 
 
 @dataclass(frozen=True)
-class Background:
+class SharedDirections:
     """Directions in which all columns together say a little: constant, and never quite zero.
 
     eta has the term sum_r z_r gamma_r, the gamma_r independent normal with one variance, which is
@@ -107,11 +107,11 @@ class Background:
 
 
 @dataclass
-class BackgroundState:
-    """Posterior of the background: a normal law with its full covariance.
+class SharedState:
+    """Posterior of the shared directions: a normal distribution with its full covariance.
 
     `h` (R, R) and `b` (R,) are curvature and linear term of the likelihood that gave it, `variance`
-    is that of the prior, 0 where the background is off.
+    is that of the prior, 0 where they are off.
     """
 
     mean: FloatArray
@@ -122,7 +122,7 @@ class BackgroundState:
     divergence: float = 0.0
 
     @classmethod
-    def off(cls, count: int) -> BackgroundState:
+    def off(cls, count: int) -> SharedState:
         """Where every fit starts."""
         square = np.zeros((count, count))
         return cls(np.zeros(count), square, square.copy(), np.zeros(count))
@@ -130,28 +130,28 @@ class BackgroundState:
 
 @dataclass
 class State:
-    """What a solver changes: paths, levels with their posterior, noise, and eta to match.
+    """What a solver changes: paths, intercepts with their posterior, noise, and eta to match.
 
-    `level_law` (n_levels, 2) is the variance and autocorrelation of a level's deviations in a
-    MAP fit, and the probability that the level moves and its mean autocorrelation in a fit
-    with the learned prior. `level_h` and `level_b` (n_levels, T) are the curvature and linear
-    term of the likelihood that gave a level its posterior. `eta_variance` is the uncertainty of
+    `intercept_dynamics` (n_intercepts, 2) is the variance and autocorrelation of an intercept's deviations in a
+    MAP fit, and the probability that the intercept moves and its mean autocorrelation in a fit
+    with the learned prior. `intercept_h` and `intercept_b` (n_intercepts, T) are the curvature and linear
+    term of the likelihood that gave an intercept its posterior. `eta_variance` is the uncertainty of
     every row's eta; of length one, and zero, for quadratic families, which need its sum only.
     `noise` (T,) is the noise variance or dispersion of every step.
     `log_likelihood` is that of the rows where it is known; who changes eta forgets it.
     """
 
     beta: FloatArray
-    level_mean: FloatArray
-    level_variance: FloatArray
-    level_law: FloatArray
-    level_divergence: FloatArray
-    level_h: FloatArray
-    level_b: FloatArray
+    intercept_mean: FloatArray
+    intercept_variance: FloatArray
+    intercept_dynamics: FloatArray
+    intercept_divergence: FloatArray
+    intercept_h: FloatArray
+    intercept_b: FloatArray
     noise: FloatArray
     eta: FloatArray
     eta_variance: FloatArray
-    background: BackgroundState
+    shared: SharedState
     log_likelihood: float | None = field(default=None, kw_only=True)
 
     def copy(self) -> Self:
@@ -161,12 +161,12 @@ class State:
 
 @dataclass(frozen=True)
 class Problem:
-    """Data and likelihood: everything about a fit but the law of the paths.
+    """Data and likelihood: everything about a fit but the prior of the paths.
 
     Parameters
     ----------
     offset
-        (n_rows,) what is in eta beside levels and paths.
+        (n_rows,) what is in eta beside intercepts and paths.
     static
         Features whose path is one number.
     reference
@@ -177,14 +177,14 @@ class Problem:
 
     design: Design
     family: Family
-    levels: Levels
+    intercepts: Intercepts
     noise: Noise
     y: FloatArray
     weights: FloatArray
     offset: FloatArray
     static: BoolArray
     reference: float
-    background: Background | None = field(default=None, kw_only=True)
+    shared: SharedDirections | None = field(default=None, kw_only=True)
     effective_rows: float = field(kw_only=True)
 
     def parts(self) -> dict[str, Any]:
@@ -193,8 +193,8 @@ class Problem:
 
     @property
     def n_directions(self) -> int:
-        """Directions of the background, 0 without one."""
-        return 0 if self.background is None else int(self.background.basis.shape[1])
+        """Number of shared directions."""
+        return 0 if self.shared is None else int(self.shared.basis.shape[1])
 
     @property
     def n_rows(self) -> float:
@@ -202,28 +202,28 @@ class Problem:
         return float(self.weights.sum())
 
     def start(self, beta: FloatArray | None = None) -> State:
-        """A state at given paths (zero if not given), levels at zero, noise at its start."""
-        n_steps, n_levels = self.design.n_timesteps, self.levels.count
+        """A state at given paths (zero if not given), intercepts at zero, noise at its start."""
+        n_steps, n_intercepts = self.design.n_timesteps, self.intercepts.count
         if beta is None:
             beta = np.zeros((self.design.n_features, n_steps))
-        law = np.zeros((n_levels, 2))
+        component = np.zeros((n_intercepts, 2))
         if n_steps > 1:
-            law[:, 0] = np.where(self.levels.static, 0.0, 1e-2 * self.levels.scale)
-            law[:, 1] = 0.5
+            component[:, 0] = np.where(self.intercepts.static, 0.0, 1e-2 * self.intercepts.scale)
+            component[:, 1] = 0.5
         beta = np.ascontiguousarray(beta, dtype=np.float64)
-        zeros = np.zeros((n_levels, n_steps))
+        zeros = np.zeros((n_intercepts, n_steps))
         return State(
             beta=beta,
-            level_mean=zeros,
-            level_variance=zeros.copy(),
-            level_law=law,
-            level_divergence=np.zeros(n_levels),
-            level_h=zeros.copy(),
-            level_b=zeros.copy(),
+            intercept_mean=zeros,
+            intercept_variance=zeros.copy(),
+            intercept_dynamics=component,
+            intercept_divergence=np.zeros(n_intercepts),
+            intercept_h=zeros.copy(),
+            intercept_b=zeros.copy(),
             noise=np.full(n_steps, self.noise.start),
             eta=self.design.eta(beta) + self.offset,
             eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
-            background=BackgroundState.off(self.n_directions),
+            shared=SharedState.off(self.n_directions),
         )
 
     def tamed(self, beta: FloatArray) -> FloatArray:
@@ -246,11 +246,11 @@ class Problem:
             beta = 0.5 * beta
         return np.zeros_like(beta)
 
-    def eta(self, beta: FloatArray, level_mean: FloatArray) -> FloatArray:
+    def eta(self, beta: FloatArray, intercept_mean: FloatArray) -> FloatArray:
         """The linear predictor of every row."""
         eta = self.design.eta(beta) + self.offset
-        for column, path in zip(self.levels.columns, level_mean, strict=True):
-            eta += column * self.design.spread(path)
+        for column, path in zip(self.intercepts.columns, intercept_mean, strict=True):
+            eta += column * self.design.to_rows(path)
         return eta
 
     def score(self, state: State) -> FloatArray:
@@ -261,14 +261,14 @@ class Problem:
         """The family's curvature at a state."""
         return self.family.curvature(self.y, state.eta, state.eta_variance, self.weights)
 
-    def level_row_variance(self, state: State) -> FloatArray:
-        """What the uncertainty of levels and background adds to the variance of every row's eta."""
+    def intercept_row_variance(self, state: State) -> FloatArray:
+        """What the uncertainty of intercepts and shared directions adds to the variance of every row's eta."""
         out = np.zeros(self.design.n_rows)
-        if self.background is not None and state.background.variance > 0:
-            out += self.background.scores.variances(state.background.covariance)
-        for column, path in zip(self.levels.columns, state.level_variance, strict=True):
+        if self.shared is not None and state.shared.variance > 0:
+            out += self.shared.scores.variances(state.shared.covariance)
+        for column, path in zip(self.intercepts.columns, state.intercept_variance, strict=True):
             if path.any():
-                out += column * column * self.design.spread(path)
+                out += column * column * self.design.to_rows(path)
         return out
 
     def precision(self, state: State) -> FloatArray:
@@ -277,60 +277,60 @@ class Problem:
 
     def by_row(self, steps: FloatArray) -> FloatArray:
         """A number a step for every row; of length one where all steps have the same."""
-        return steps[:1] if (steps == steps[0]).all() else self.design.spread(steps)
+        return steps[:1] if (steps == steps[0]).all() else self.design.to_rows(steps)
 
     @cached_property
     def rows_by_step(self) -> FloatArray:
         """(T,) sum of the weights of every step."""
         return self.design.by_step(self.weights)
 
-    def level_squares(self, curvature: FloatArray) -> FloatArray:
-        """Sum of curvature * z^2 per level and step."""
-        columns = self.levels.columns
+    def intercept_squares(self, curvature: FloatArray) -> FloatArray:
+        """Sum of curvature * z^2 per intercept and step."""
+        columns = self.intercepts.columns
         if not columns.size:
-            return np.zeros((self.levels.count, self.design.n_timesteps))
+            return np.zeros((self.intercepts.count, self.design.n_timesteps))
         return np.array([self.design.by_step(curvature * z * z) for z in columns])
 
-    def spread(self, state: State) -> FloatArray:
+    def uncertainty(self, state: State) -> FloatArray:
         """(T,) what uncertainty adds to the sums of squares of a quadratic family, else 0.
 
         Other families take the variance row by row.
         """
         if not self.family.quadratic:
             return np.zeros(self.design.n_timesteps)
-        levels = (self.level_squares(self.weights) * state.level_variance).sum(axis=0)
-        if state.background.variance == 0:
-            return np.asarray(levels)
+        intercepts = (self.intercept_squares(self.weights) * state.intercept_variance).sum(axis=0)
+        if state.shared.variance == 0:
+            return np.asarray(intercepts)
         return np.asarray(
-            levels + np.einsum("trq,rq->t", self._step_grams, state.background.covariance)
+            intercepts + np.einsum("trq,rq->t", self._step_grams, state.shared.covariance)
         )
 
     @cached_property
     def _step_grams(self) -> FloatArray:
         """(T, R, R) of a quadratic family, whose curvature is the weights throughout."""
-        if self.background is None:
+        if self.shared is None:
             return np.zeros((self.design.n_timesteps, 0, 0))
-        return self.background.scores.step_grams(self.weights)
+        return self.shared.scores.step_grams(self.weights)
 
-    def background_gram(self, curvature: FloatArray, precision: FloatArray) -> FloatArray:
+    def shared_gram(self, curvature: FloatArray, precision: FloatArray) -> FloatArray:
         """(R, R) sum of precision * curvature * z z'."""
-        if self.background is None:
+        if self.shared is None:
             return np.zeros((0, 0))
         if self.family.quadratic:
             return np.asarray(np.einsum("t,trq->rq", precision, self._step_grams))
-        return self.background.scores.gram(self.by_row(precision) * curvature)
+        return self.shared.scores.gram(self.by_row(precision) * curvature)
 
     def common_value(self, state: State) -> float:
-        """Expected log-likelihood, divergence of the levels, log prior of the noise."""
+        """Expected log-likelihood, divergence of the intercepts, log prior of the noise."""
         known = state.log_likelihood
         if known is None:
             rows = self.y, state.eta, state.eta_variance, self.weights
             known = self.family.log_likelihood(*rows, self.by_row(state.noise))
         return float(
             known
-            - 0.5 * float(np.sum(self.precision(state) * self.spread(state)))
-            - state.level_divergence.sum()
-            - state.background.divergence
+            - 0.5 * float(np.sum(self.precision(state) * self.uncertainty(state)))
+            - state.intercept_divergence.sum()
+            - state.shared.divergence
             + self.noise.log_prior(state.noise)
         )
 
@@ -339,7 +339,9 @@ class Problem:
         if not self.family.has_noise:
             return state.noise
         rows = self.family.expected_deviance(self.y, state.eta, state.eta_variance, self.weights)
-        return self.noise.update(self.design.by_step(rows) + self.spread(state), self.rows_by_step)
+        return self.noise.update(
+            self.design.by_step(rows) + self.uncertainty(state), self.rows_by_step
+        )
 
     def update_noise(self, state: State) -> float:
         """Set the noise to its best value; returns its move in posterior standard deviations."""

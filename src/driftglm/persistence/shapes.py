@@ -10,14 +10,14 @@ MOST_STEPS = 10**6
 # Letters stand for lengths that must agree within a record.
 _PATHS = {"beta": "it", "importance": None}
 SHAPES: dict[str, dict[str, str | None]] = {
-    "BackgroundFit": {"mean": "i", "root": "ir"},
+    "SharedFit": {"mean": "i", "root": "ir"},
     "Columns": {"always_in": "p", "center": "tp"},
     "Components": {"static": "k", "dynamic": "k", "rho": "k"},
     "Forecaster": {"noise": "t"},
-    "LevelFit": {
+    "InterceptFit": {
         "mean": "lt",
         "variance": "lt",
-        "law": "lc",
+        "dynamics": "lc",
         "h": "lt",
         "b": "lt",
         "scale": "l",
@@ -29,7 +29,7 @@ SHAPES: dict[str, dict[str, str | None]] = {
         "variance": "it",
         "phi": "ik",
         "log_pi": "gk",
-        "kept": "k",
+        "grid_positions": "k",
         "unit": "i",
         "h": "it",
         "b": "it",
@@ -64,11 +64,11 @@ def agrees(name: str, record: Any) -> bool:
         lengths = {fit.n_timesteps for fit in record.fits}
         return lengths == {record.noise.size} and bool((record.noise > 0).all())
     if name == "PosteriorFit":
-        laws = record.components.count, record.components.n_timesteps
-        return _same_steps(record) and laws == (record.phi.shape[1], record.beta.shape[1])
+        expected = record.components.count, record.components.n_timesteps
+        return _same_steps(record) and expected == (record.phi.shape[1], record.beta.shape[1])
     if name == "TextPosterior":
-        laws = record.components.count, record.components.n_timesteps
-        return laws == (record.phi.shape[2], record.mean.shape[2])
+        expected = record.components.count, record.components.n_timesteps
+        return expected == (record.phi.shape[2], record.mean.shape[2])
     if name == "Rows":
         codes = record.codes
         return not codes.size or bool(codes.min() >= 0 and codes.max() < record.n_timesteps)
@@ -76,5 +76,5 @@ def agrees(name: str, record: Any) -> bool:
 
 
 def _same_steps(fit: Any) -> bool:
-    steps = fit.beta.shape[1], fit.levels.mean.shape[1], fit.columns.center.shape[0]
-    return len(set(steps)) == 1 and fit.beta.shape[0] == fit.background.mean.shape[0]
+    steps = fit.beta.shape[1], fit.intercepts.mean.shape[1], fit.columns.center.shape[0]
+    return len(set(steps)) == 1 and fit.beta.shape[0] == fit.shared.mean.shape[0]

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from driftglm.plots import style
-from driftglm.plots.spread import spread_apart
+from driftglm.plots.labels import apart
 from driftglm.plots.style import COLUMN, PAGE, SMALL, TEXT, line_style, new_figure, shown, tidy
 from driftglm.plots.timeline import ticks
 
@@ -213,7 +213,7 @@ def words(
     axes.margins(x=0.03 if last else 0.5)
     low, high = axes.get_ylim()
     room = 0.055 * (high - low) * 2.8 / figure.get_figheight()
-    for j, place in enumerate(spread_apart(values[last], room)):
+    for j, place in enumerate(apart(values[last], room)):
         axes.annotate(
             shown(names[j]),
             xy=(last, values[last, j]),

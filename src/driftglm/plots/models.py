@@ -50,8 +50,8 @@ def plot_paths(model: Any, features: Any = None, top: int = 12, feature_names: A
             "plot_heatmap."
         )
     lines = _classes(model, values.shape[1])
-    kept = _largest_classes(values[:, :, chosen])
-    picked = np.ix_(np.arange(values.shape[0]), kept, chosen)
+    shown = _largest_classes(values[:, :, chosen])
+    picked = np.ix_(np.arange(values.shape[0]), shown, chosen)
     band = None
     if (std := getattr(model, "coef_std_path_", None)) is not None:
         reach = LEVEL * _by_class(std)[picked]
@@ -61,8 +61,8 @@ def plot_paths(model: Any, features: Any = None, top: int = 12, feature_names: A
         values[picked],
         [names[i] for i in chosen],
         band=band,
-        lines=[lines[k] for k in kept],
-        faint=_faint(model, kept, chosen),
+        lines=[lines[k] for k in shown],
+        faint=_faint(model, shown, chosen),
     )
 
 
@@ -72,12 +72,12 @@ def plot_heatmap(model: Any, features: Any = None, top: int = 40, feature_names:
     The parameters are those of `plot_paths`; any number of features can be shown.
     """
     values, names, chosen = _chosen(model, features, top, feature_names)
-    classes, kept = _classes(model, values.shape[1]), _largest_classes(values[:, :, chosen])
+    classes, shown = _classes(model, values.shape[1]), _largest_classes(values[:, :, chosen])
     return figures.heatmap(
         list(model.timesteps_),
-        values[:, kept][:, :, chosen],
+        values[:, shown][:, :, chosen],
         [names[i] for i in chosen],
-        panels=[classes[k] for k in kept],
+        panels=[classes[k] for k in shown],
     )
 
 
@@ -144,12 +144,12 @@ def _chosen(
     return values, names, _by_importance(model, values)[:top]
 
 
-def _faint(model: Any, kept: NDArray[Any], chosen: NDArray[Any]) -> NDArray[Any] | None:
+def _faint(model: Any, shown: NDArray[Any], chosen: NDArray[Any]) -> NDArray[Any] | None:
     """Which paths are more likely zero than not."""
     inclusion = getattr(model, "inclusion_probability_", None)
     if inclusion is None:
         return None
-    return np.asarray(np.atleast_2d(inclusion)[np.ix_(kept, chosen)] < INCLUDED)
+    return np.asarray(np.atleast_2d(inclusion)[np.ix_(shown, chosen)] < INCLUDED)
 
 
 def _by_class(paths: Any) -> NDArray[Any]:

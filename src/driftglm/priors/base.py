@@ -83,7 +83,7 @@ class Penalty:
 
 
 class Prior:
-    """The law of a coefficient path: what a prior can do, asked instead of its class.
+    """The distribution of a coefficient path: what a prior can do, asked instead of its class.
 
     A fit gives a posterior (`posterior`; see `driftglm.priors.learned`) or the mode under a
     `PathPrior`.

@@ -223,7 +223,7 @@ class Exact(AdaptivePrior):
     Parameters
     ----------
     rate
-        tau, the rate of the exponential law of alpha; any real number, or "estimate" to
+        tau, the rate of the exponential distribution of alpha; any real number, or "estimate" to
         maximise the marginal likelihood of the nonzero paths (empirical Bayes).
     boundary
         "pinned" is the paper's chain, tied to zero outside both ends, so the last step is

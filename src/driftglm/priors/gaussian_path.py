@@ -5,7 +5,7 @@
 
 with H = diag(h). Everything is O(T): a Kalman filter and smoother for the autoregressive part,
 one rank-1 correction for the static one. h_t = 0 (a step without data) is exact, and nothing is
-divided by h. `static = inf` is a flat level: the limit of the formulas, the constant
+divided by h. `static = inf` is a flat intercept: the limit of the formulas, the constant
 log(static) left out of the evidence.
 """
 
@@ -76,9 +76,9 @@ def filter_evidence(
 
 @kernel
 def static_part(static: float, c: float) -> tuple[float, float]:
-    """Posterior variance factor and log-determinant of the static part; inf is a flat level.
+    """Posterior variance factor and log-determinant of the static part; inf is a flat intercept.
 
-    Without any data (c = 0) a flat level keeps mean 0.
+    Without any data (c = 0) a flat intercept keeps mean 0.
     """
     if static == np.inf:
         return (1.0 / c, np.log(c)) if c > 0.0 else (0.0, 0.0)
@@ -103,14 +103,14 @@ def stationary_chain(
 
 @kernel
 def posterior_inplace(
-    h: FloatArray, b: FloatArray, law: tuple[float, float, float], out: FloatArray
+    h: FloatArray, b: FloatArray, component: tuple[float, float, float], out: FloatArray
 ) -> tuple[float, float]:
     """Posterior of a path; returns the log evidence and log|I + K H|.
 
-    `law` is (static, dynamic, rho); `out` (3, T) receives mean, variance and the covariance
+    `component` is (static, dynamic, rho); `out` (3, T) receives mean, variance and the covariance
     of neighbours (its last entry is 0).
     """
-    static, dynamic, rho = law
+    static, dynamic, rho = component
     n = h.shape[0]
     work = np.zeros((4, n))
     work[2] = 1.0
@@ -143,8 +143,8 @@ def kl_divergence(h: FloatArray, b: FloatArray, out: FloatArray, logdet: float) 
 
 
 @kernel
-def level_evidence(h: FloatArray, b: FloatArray, dynamic: float, rho: float) -> float:
-    """Log evidence of a flat level with autoregressive deviations, up to a constant."""
+def intercept_evidence(h: FloatArray, b: FloatArray, dynamic: float, rho: float) -> float:
+    """Log evidence of a flat intercept with autoregressive deviations, up to a constant."""
     quadratic, logdet, c, wb = 0.0, 0.0, h.sum(), b.sum()
     if dynamic > 0.0:
         carry, shock, _ = stationary_chain(dynamic, rho, h.shape[0])
@@ -154,19 +154,19 @@ def level_evidence(h: FloatArray, b: FloatArray, dynamic: float, rho: float) -> 
 
 
 @kernel
-def best_level_law(
+def best_intercept_dynamics(
     h: FloatArray, b: FloatArray, scale: float, current: tuple[float, float]
 ) -> tuple[float, float]:
-    """Variance and autocorrelation of the deviations of a flat level that maximise the evidence.
+    """Variance and autocorrelation of the deviations of a flat intercept that maximise the evidence.
 
     The fixed point of EM, found directly: a grid, then two rounds of halving around its best
     point. `current` competes too, so the evidence never falls.
     """
-    best, best_value = current, level_evidence(h, b, current[0], current[1])
+    best, best_value = current, intercept_evidence(h, b, current[0], current[1])
     for j in range(25):
         for k in range(9):
             trial = (scale * 10.0 ** (-7.0 + j / 3.0), 1.0 - 0.5**k)
-            value = level_evidence(h, b, trial[0], trial[1])
+            value = intercept_evidence(h, b, trial[0], trial[1])
             if value > best_value:
                 best, best_value = trial, value
     width = (10.0 ** (1 / 6), 0.5**0.5)
@@ -176,7 +176,7 @@ def best_level_law(
             for k in range(-1, 2):
                 far = min((1.0 - center[1]) * width[1] ** k, 1.0)
                 trial = (center[0] * width[0] ** j, 1.0 - far)
-                value = level_evidence(h, b, trial[0], trial[1])
+                value = intercept_evidence(h, b, trial[0], trial[1])
                 if value > best_value:
                     best, best_value = trial, value
         width = (width[0] ** 0.5, width[1] ** 0.5)

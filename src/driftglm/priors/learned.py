@@ -18,36 +18,38 @@ from driftglm.exceptions import DataError
 from driftglm.priors.base import Boundary, Prior, check_boundary
 from driftglm.priors.mixture import Components
 
-LEVEL_VARIANCES = 10.0 ** np.linspace(-5.0, 1.0, 19)
-LEVEL_CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
-STATIC_LEVEL = 0.25
-"""Prior probability that a level does not move at all."""
+INTERCEPT_VARIANCES = 10.0 ** np.linspace(-5.0, 1.0, 19)
+INTERCEPT_CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+STATIC_INTERCEPT = 0.25
+"""Prior probability that an intercept does not move at all."""
 
 
-def level_components(scale: float, n_timesteps: int, *, static: bool) -> Components:
-    """Laws of a level: flat, plus nothing or AR(1) deviations of unknown variance and rho.
+def intercept_components(scale: float, n_timesteps: int, *, static: bool) -> Components:
+    """Components of an intercept: flat, plus nothing or AR(1) deviations of unknown variance and rho.
 
-    A single path says too little about its own law to choose one: at T = 8 the most likely law
+    A single path says too little about its own component to choose one: at T = 8 the most likely component
     gives intervals of 90 % that cover 80 %, averaging over the grid gives 89 %.
     """
-    laws = [(0.0, 0.0)]
+    components = [(0.0, 0.0)]
     if n_timesteps > 1 and not static:
-        laws += [(scale * v, rho) for rho in LEVEL_CORRELATIONS for v in LEVEL_VARIANCES]
-    dynamic, rho = np.array(laws).T
+        components += [
+            (scale * v, rho) for rho in INTERCEPT_CORRELATIONS for v in INTERCEPT_VARIANCES
+        ]
+    dynamic, rho = np.array(components).T
     flat = np.full(dynamic.size, np.inf)
     return Components(flat, dynamic.copy(), rho.copy(), "stationary", n_timesteps)
 
 
-def level_log_weights(n_laws: int) -> FloatArray:
-    """Log prior probabilities of a level's laws."""
-    if n_laws == 1:
+def intercept_log_weights(n_components: int) -> FloatArray:
+    """Log prior probabilities of an intercept's components."""
+    if n_components == 1:
         return np.zeros(1)
-    moving = np.log((1.0 - STATIC_LEVEL) / (n_laws - 1))
-    return np.concatenate([[np.log(STATIC_LEVEL)], np.full(n_laws - 1, moving)])
+    moving = np.log((1.0 - STATIC_INTERCEPT) / (n_components - 1))
+    return np.concatenate([[np.log(STATIC_INTERCEPT)], np.full(n_components - 1, moving)])
 
 
 MOST_LEAST = 0.1
-"""However few rows a step has, laws of this share of the largest variance may drift."""
+"""However few rows a step has, components of this share of the largest variance may drift."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Learned(Prior):
             raise DataError(f"n_directions={self.n_directions!r}; pass a whole number, 0 or more.")
 
     def for_text(self) -> Learned:
-        """Fewer laws than elsewhere.
+        """Fewer components than elsewhere.
 
         With thousands of words the full grid takes twice as long or more and changes the likelihood
         of the next step by one part in ten thousand.
@@ -129,28 +131,28 @@ class Learned(Prior):
     def components(
         self, largest: float, n_rows: float, n_timesteps: int, n_seen: int | None = None
     ) -> Components:
-        """The grid of laws, zero first, those that share a chain side by side.
+        """The grid of components, zero first, those that share a chain side by side.
 
         `n_seen` is the number of steps that have rows, all of them if not given.
         """
         scales = self.scales(largest, n_rows)
-        laws = [(0.0, 0.0, 0.0)]
+        components = [(0.0, 0.0, 0.0)]
         if 1.0 in self.shares or n_timesteps == 1:
-            laws += [(0.0, 0.0, scale) for scale in scales]
-        # A law that a step of its own could not tell from zero drifts along with the noise: of
+            components += [(0.0, 0.0, scale) for scale in scales]
+        # A component that a step of its own could not tell from zero drifts along with the noise: of
         # 1,200 features of pure noise 19 were "included" that way, 5 without it.
         share_of_step = (n_seen or n_timesteps) / max(n_rows, 10.0)
         least = largest * min(share_of_step, MOST_LEAST) * (1.0 - 1e-9)
-        # The scales are those of the drifting part, so that laws which differ in the constant
+        # The scales are those of the drifting part, so that components which differ in the constant
         # part only share one chain, which is what costs time.
-        laws += [
+        components += [
             (scale, rho, scale * share / (1.0 - share))
             for scale in scales
             for rho in self.correlations
             for share in self.shares
             if n_timesteps > 1 and share < 1.0 and least <= scale / (1.0 - share) <= 2.0 * largest
         ]
-        dynamic, rho, static = np.array(sorted(laws)).T
+        dynamic, rho, static = np.array(sorted(components)).T
         return Components(static.copy(), dynamic.copy(), rho.copy(), self.boundary, n_timesteps)
 
     def start_weights(self, n_components: int) -> FloatArray:

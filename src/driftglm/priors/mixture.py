@@ -1,4 +1,4 @@
-"""The posterior of one path under a mixture of Gaussian laws, O(T) per component.
+"""The posterior of one path under a mixture of Gaussian components, O(T) per component.
 
 Component k is zero, or Normal(0, K_k) with K = static * 11' + D and D a Markov chain. Components
 that share D differ in the static variance only, so the chains are filtered once each: a forward
@@ -30,7 +30,7 @@ Tables = tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class Components:
-    """The laws of a mixture.
+    """The components of a mixture.
 
     Parameters
     ----------
@@ -71,14 +71,14 @@ class Components:
         )
 
     def extended(self, n_more: int) -> Components:
-        """The same laws for paths `n_more` steps longer."""
+        """The same components for paths `n_more` steps longer."""
         n_timesteps = self.n_timesteps + n_more
         return Components(self.static, self.dynamic, self.rho, self.boundary, n_timesteps)
 
     def tables(self) -> Tables:
         """Arrays for the kernels: chain of every component, static; (T, C) carry, shock, D^-1 1."""
-        laws = np.column_stack([self.dynamic, self.rho])
-        unique, chain = np.unique(laws, axis=0, return_inverse=True)
+        components = np.column_stack([self.dynamic, self.rho])
+        unique, chain = np.unique(components, axis=0, return_inverse=True)
         moving = unique[:, 0] > 0
         number = np.where(moving, np.cumsum(moving) - 1, STATIC_CHAIN)
         chains = number[chain.ravel()].astype(np.int64)
@@ -204,9 +204,9 @@ def weights_inplace(evidence: FloatArray, log_pi: FloatArray, phi: FloatArray) -
     least = NEGLIGIBLE * total(phi)
     for k in range(n_components):
         phi[k] = phi[k] if phi[k] > least else 0.0
-    kept = total(phi)
+    remaining = total(phi)
     for k in range(n_components):
-        phi[k] /= kept
+        phi[k] /= remaining
 
 
 @kernel
@@ -283,7 +283,7 @@ def average_inplace(
 ) -> float:
     """Mean and variance of the mixture into `out` (2, T); returns sum phi (log phi + KL).
 
-    KL is the divergence of a component's posterior from its law.
+    KL is the divergence of a component's posterior from its prior.
     """
     n_steps, n_chains = tables[2].shape
     sums, used = np.zeros((4, n_chains + 1)), np.empty(n_chains, dtype=np.int64)
@@ -291,16 +291,16 @@ def average_inplace(
     used = used[:n_used]
     paths = np.empty((4, n_steps, n_used))
     _smooth_chains(h, b, tables, used, paths)
-    _, spread, pull, square = sums[:, n_chains]
+    _, static_variance, static_mean, static_square = sums[:, n_chains]
     for t in range(n_steps):
-        # Of a static law the chain is zero and w is one.
-        first, second = pull, spread + square
+        # Of a static component the chain is zero and w is one.
+        first, second = static_mean, static_variance + static_square
         for j in range(n_used):
-            weight, spread_j, pull_j, square_j = sums[:, used[j]]
+            weight, variance_j, mean_j, square_j = sums[:, used[j]]
             mean, along = paths[0, t, j], paths[2, t, j]
-            first += weight * mean + pull_j * along
+            first += weight * mean + mean_j * along
             second += weight * (paths[1, t, j] + mean * mean) + along * (
-                2.0 * pull_j * mean + (spread_j + square_j) * along
+                2.0 * mean_j * mean + (variance_j + square_j) * along
             )
         divergence += 0.5 * (b[t] * first - h[t] * second)
         out[0, t] = first

@@ -1,4 +1,4 @@
-"""The exponential law on (-C, 0] with any real rate, stable at rate 0 and at both ends.
+"""The exponential distribution on (-C, 0] with any real rate, stable at rate 0 and at both ends.
 
     q(alpha | kappa) = kappa exp(-kappa (alpha + C)) / (1 - exp(-kappa C))
 

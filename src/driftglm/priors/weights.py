@@ -1,7 +1,7 @@
-"""Weights of a mixture's laws, learned by EM: the same for paths of rows and of text.
+"""Weights of a mixture's components, learned by EM: the same for paths of rows and of text.
 
 Weights are (G, K): features of a group share theirs. With n_gk the expected number of features of
-group g that have law k, and a_gk what the prior of the weights adds to it, a bound has the term
+group g that have component k, and a_gk what the prior of the weights adds to it, a bound has the term
 
     sum_gk (n_gk + a_gk) log pi_gk,
 
@@ -19,17 +19,17 @@ from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
 
 DROP = 1e-10
-"""Laws with a smaller share of every group's features are dropped."""
+"""Components with a smaller share of every group's features are dropped."""
 
 
 def start_weights(prior: Learned, components: Components, static: BoolArray) -> FloatArray:
-    """(G, K) weights EM starts from; groups that are `static` (G,) may have constant laws only."""
+    """(G, K) weights EM starts from; groups that are `static` (G,) may have constant components only."""
     pi = np.tile(prior.start_weights(components.count), (static.size, 1))
     if static.any():
         constant = components.is_static
         if not pi[0, constant & ~components.is_zero].any():
             raise DataError(
-                "static features need a law that is constant over time and this prior has "
+                "static features need a component that is constant over time and this prior has "
                 "none; let shares of Learned contain 1, and weights, if given, count it."
             )
         pi[np.ix_(static, ~constant)] = 0.0
@@ -37,7 +37,7 @@ def start_weights(prior: Learned, components: Components, static: BoolArray) -> 
 
 
 def prior_counts(prior: Learned, components: Components, pi: FloatArray) -> FloatArray:
-    """(G, K) what the prior adds: its features, spread as `pi` over the laws that are not zero."""
+    """(G, K) what the prior adds: its features, spread as `pi` over the components that are not zero."""
     if prior.weights is not None:
         return np.zeros_like(pi)
     nonzero = np.where(components.is_zero, 0.0, pi)
@@ -46,7 +46,7 @@ def prior_counts(prior: Learned, components: Components, pi: FloatArray) -> Floa
 
 
 def log_weights(pi: FloatArray) -> FloatArray:
-    """log pi; a law that a group cannot have is at minus infinity."""
+    """log pi; a component that a group cannot have is at minus infinity."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(pi))
 
@@ -59,28 +59,28 @@ def learned_weights(counts: FloatArray, log_pi: FloatArray) -> FloatArray:
 
 
 def cross_term(counts: FloatArray, log_pi: FloatArray) -> float:
-    """What the weights add to a bound, `counts` being n + a; laws that nobody has add nothing."""
+    """What the weights add to a bound, `counts` being n + a; components that nobody has add nothing."""
     used = counts > 0
     return float((counts[used] * log_pi[used]).sum())
 
 
-def laws_in_use(log_pi: FloatArray) -> BoolArray:
-    """(K,) the laws that some group has a use for.
+def components_in_use(log_pi: FloatArray) -> BoolArray:
+    """(K,) the components that some group has a use for.
 
     To drop the others lowers a bound by at most the number of features they hold, DROP of all.
     """
     return np.asarray((np.exp(log_pi) > DROP).any(axis=0))
 
 
-def kept_weights(log_pi: FloatArray, keep: BoolArray) -> FloatArray:
-    """Log weights of the laws kept, which take over what the others had."""
+def renormalized_weights(log_pi: FloatArray, keep: BoolArray) -> FloatArray:
+    """Log weights of the components kept, which take over what the others had."""
     pi = np.exp(log_pi)[:, keep]
     return log_weights(pi / pi.sum(axis=1, keepdims=True))
 
 
 @kernel
-def em_inplace(likelihood: FloatArray, prior: FloatArray, n_steps: int, pi: FloatArray) -> None:
-    """EM steps for the weights (K,) of one group at given likelihoods (n_paths, K) of the laws.
+def em_inplace(likelihood: FloatArray, prior: FloatArray, n_rounds: int, pi: FloatArray) -> None:
+    """EM steps for the weights (K,) of one group at given likelihoods (n_paths, K) of the components.
 
     No BLAS, whose sums depend on its threads. Four sums at once: an addition waits for the one
     before it.
@@ -88,7 +88,7 @@ def em_inplace(likelihood: FloatArray, prior: FloatArray, n_steps: int, pi: Floa
     n_paths, n_components = likelihood.shape
     even = n_components - n_components % 4
     counts = np.empty(n_components)
-    for _ in range(n_steps):
+    for _ in range(n_rounds):
         counts[:] = 0.0
         for i in range(n_paths):
             one = two = three = four = 0.0

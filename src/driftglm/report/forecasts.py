@@ -25,9 +25,9 @@ def forecasts(comparison: Comparison) -> dict[str, Any] | None:
         return None
     values, what = actual
     n_rows, n_models = values.size, len(comparison.models)
-    n_kept = min(n_rows, N_POINTS, max(100, N_NUMBERS // n_models))
+    n_shown = min(n_rows, N_POINTS, max(100, N_NUMBERS // n_models))
     # The same rows of every model and in every run.
-    chosen = np.sort(np.random.default_rng(0).choice(n_rows, n_kept, replace=False))
+    chosen = np.sort(np.random.default_rng(0).choice(n_rows, n_shown, replace=False))
     _, step = np.unique(comparison.codes, return_inverse=True)
     return {
         "what": what,
@@ -39,7 +39,7 @@ def forecasts(comparison: Comparison) -> dict[str, Any] | None:
             _bins(values, np.asarray(comparison.prediction[m]), comparison.weights)
             for m in comparison.models
         ],
-        "nPoints": n_kept,
+        "nPoints": n_shown,
         "nRows": n_rows,
     }
 
@@ -80,8 +80,8 @@ def _bins(actual: FloatArray, forecast: FloatArray, weights: FloatArray) -> list
             continue
         w = weights[part] / weights[part].sum()
         mean, center = float(w @ actual[part]), float(w @ forecast[part])
-        spread = float(np.sqrt(w**2 @ (actual[part] - mean) ** 2))
-        reach = normal_quantile(LEVEL) * spread
+        error = float(np.sqrt(w**2 @ (actual[part] - mean) ** 2))
+        reach = normal_quantile(LEVEL) * error
         numbers = [center, mean, mean - reach, mean + reach]
         out.append([*(number(value) for value in numbers), int(part.size)])
     return out

@@ -65,7 +65,7 @@ class PathRows:
         """Rows before any are left out."""
         return int(self.name.size)
 
-    def kept(self) -> tuple[int, int]:
+    def n_shown(self) -> tuple[int, int]:
         """How many rows, and how many paths, of the first ones fit on the page."""
         cost = np.array([len(page_json(name).encode()) + 1 for name in self.names], dtype=float)
         # A name is written once, at the first row that has it.
@@ -80,7 +80,7 @@ class PathRows:
 
     def content(self) -> dict[str, Any]:
         """The rows as the page's script reads them."""
-        n_rows, n_paths = self.kept()
+        n_rows, n_paths = self.n_shown()
         used, name = np.unique(self.name[:n_rows], return_inverse=True)
         included = self.kind != 0
         return {

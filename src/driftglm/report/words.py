@@ -65,8 +65,8 @@ def _order(path: FloatArray, inclusion: FloatArray) -> tuple[IntArray, IntArray,
     group = np.repeat(np.arange(size.shape[0]), size.shape[1])
     placed = by_rank(rank, group)
     group, word = group[placed], order.ravel()[placed]
-    kept = size[group, word] > 0
-    return group[kept], word[kept], int(kept.size - kept.sum())
+    present = size[group, word] > 0
+    return group[present], word[present], int(present.size - present.sum())
 
 
 def _direction(rows: FloatArray, reach: FloatArray | None) -> IntArray:

@@ -33,7 +33,7 @@ class SolverResult(Generic[AnyState]):
     Parameters
     ----------
     states
-        The final paths, levels and noise of every response; what stands for them in text.
+        The final paths, intercepts and noise of every response; what stands for them in text.
     history
         The objective after every iteration; it never falls.
     optimality

@@ -1,9 +1,9 @@
 """Block majorise-minimise: one feature's path at a time, monotone, no step size.
 
-A fit has two parts. The *search* (sparse priors only) starts from given paths and visits every
+A fit has two parts. The *search* (sparse priors only) starts from given paths and updates every
 feature, most correlated first; a path at zero may leave it if a nonzero mode exists given the
 others, and the noise falls from var(y) as features come in. The *ascent* then raises the floored
-objective; a path that reaches zero stays there, and only live paths are visited.
+objective; a path that reaches zero stays there, and only live paths are updated.
 """
 
 from __future__ import annotations
@@ -41,39 +41,39 @@ class _Pass(RowWork):
 
     @property
     def alive(self) -> IntArray:
-        """The paths that are not zero, in the order to visit them."""
+        """The paths that are not zero, in the order to update them."""
         return self.order[self.problem.alive(self.state.beta)[self.order]]
 
     def ascend(self) -> float:
-        """Raise the objective once round levels, live paths and noise; returns the largest pull."""
+        """Raise the objective once round intercepts, live paths and noise; returns the largest gradient."""
         self.penalty = self.problem.penalty(self.state.beta)
         return self.guarded(self._ascend, self.problem.value)
 
     def _ascend(self) -> float:
         order = self.alive
         self.begin(order)
-        worst = self.update_levels()
+        worst = self.update_intercepts()
         penalty = self.penalty
-        laws = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
-        precision, pull = self.problem.precision(self.state), 0.0
-        for visit in self.visits(order):
+        penalties = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
+        precision, gradient = self.problem.precision(self.state), 0.0
+        for block in self.update_blocks(order):
             met = sweep_inplace(
-                visit.order,
-                visit.columns,
-                visit.rows,
-                visit.squares,
+                block.order,
+                block.columns,
+                block.rows,
+                block.squares,
                 precision,
-                visit.take(laws),
-                visit.take_all(self._paths),
+                block.take(penalties),
+                block.take_all(self._paths),
                 self.damping,
             )
-            pull = max(pull, met)
-            visit.put_back()
+            gradient = max(gradient, met)
+            block.put_back()
         self.settle(order)
-        return max(worst, pull, self.problem.update_noise(self.state))
+        return max(worst, gradient, self.problem.update_noise(self.state))
 
     def search(self, nodes: tuple[FloatArray, FloatArray]) -> tuple[int, float]:
-        """Levels, then every path to its mode given the others: switches, move of the noise.
+        """Intercepts, then every path to its mode given the others: switches, move of the noise.
 
         The floored objective may fall, so a step is judged by the likelihood alone: it may fall
         short of what the model promised by the model's own quadratic term at most.
@@ -82,22 +82,22 @@ class _Pass(RowWork):
             backup = self.state.copy()
             self.begin(self.order)
             score, curvature = self.score.copy(), self.curvature
-            self.update_levels()
+            self.update_intercepts()
             precision, n_switched = self.problem.precision(self.state), 0
-            for visit in self.visits(self.order):
+            for block in self.update_blocks(self.order):
                 n_switched += search_inplace(
-                    visit.order,
-                    visit.columns,
-                    visit.rows,
-                    visit.squares,
+                    block.order,
+                    block.columns,
+                    block.rows,
+                    block.squares,
                     precision,
                     nodes,
-                    visit.take_all(self._paths),
+                    block.take_all(self._paths),
                     self.damping,
                 )
-                visit.put_back()
+                block.put_back()
             self.settle(self.order)
-            if self.problem.family.bounded or self._kept_promise(backup, score, curvature):
+            if self.problem.family.bounded or self._rose_enough(backup, score, curvature):
                 break
             if self.damping < LEAST_DAMPING:
                 self.restart(backup)
@@ -106,7 +106,7 @@ class _Pass(RowWork):
             self.restart(backup)
         return n_switched, self.problem.update_noise(self.state)
 
-    def _kept_promise(self, old: State, score: FloatArray, curvature: FloatArray) -> bool:
+    def _rose_enough(self, old: State, score: FloatArray, curvature: FloatArray) -> bool:
         problem, state = self.problem, self.state
         change = state.eta - old.eta
         precision = problem.by_row(problem.precision(old))
@@ -120,16 +120,24 @@ class _Pass(RowWork):
 
 
 def search_start(work: _Pass) -> None:
-    """Move the state to a start for the ascent and find the order to visit features in."""
+    """Move the state to a start for the ascent and find the order to update features in."""
     objective, state = work.problem, work.state
     null = _Pass(objective, objective.start())
-    null.set_levels()
+    null.set_intercepts()
     null.survey()
-    work.order = null.visiting_order()
-    if not objective.family.quadratic and not state.level_mean.any():
-        for name in ("level_mean", "level_variance", "level_law", "level_divergence"):
+    work.order = null.update_order()
+    if not objective.family.quadratic and not state.intercept_mean.any():
+        for name in (
+            "intercept_mean",
+            "intercept_variance",
+            "intercept_dynamics",
+            "intercept_divergence",
+        ):
             setattr(state, name, getattr(null.state, name).copy())
-        state.level_h, state.level_b = null.state.level_h.copy(), null.state.level_b.copy()
+        state.intercept_h, state.intercept_b = (
+            null.state.intercept_h.copy(),
+            null.state.intercept_b.copy(),
+        )
         work.restart(state)
     n_steps = objective.design.n_timesteps
     full, single = objective.prior.search_nodes(n_steps), objective.prior.search_nodes(1)
@@ -162,15 +170,15 @@ def _recentre(works: list[_Pass]) -> None:
             work.restart(work.state)
 
 
-def _stalled(history: list[float], pulls: list[float]) -> bool:
-    """Neither the objective nor the largest pull has moved for N_STALLED passes.
+def _stalled(history: list[float], gradients: list[float]) -> bool:
+    """Neither the objective nor the largest gradient has moved for N_STALLED passes.
 
     Close to a maximum the objective stops moving in its last digit long before the gradient
     does, and the gradient of a stiff problem falls slowly.
     """
     if len(history) < 2 * N_STALLED or not stands_still(history, N_STALLED):
         return False
-    return min(pulls[-N_STALLED:]) > SLACK * min(pulls[:-N_STALLED])
+    return min(gradients[-N_STALLED:]) > SLACK * min(gradients[:-N_STALLED])
 
 
 @dataclass(frozen=True)
@@ -193,9 +201,9 @@ class BlockSolver:
         works = [_Pass(objective, state.copy()) for objective, state in pairs]
         coupling, journal = coupling or Uncoupled(), journal or NoJournal()
         history: list[float] = []
-        pulls: list[float] = []
+        gradients: list[float] = []
         if (saved := journal.read()) is not None:
-            history, pulls = saved["history"], saved["pulls"]
+            history, gradients = saved["history"], saved["gradients"]
             for work, own in zip(works, saved["works"], strict=True):
                 work.order = own["order"]
                 work.resume(own)
@@ -214,11 +222,11 @@ class BlockSolver:
             if optimality <= tol:
                 reason = StopReason.CONVERGED
                 break
-            pulls.append(optimality)
-            if _stalled(history, pulls) or np.isinf(optimality):
+            gradients.append(optimality)
+            if _stalled(history, gradients) or np.isinf(optimality):
                 reason = StopReason.STALLED
                 break
             found = [{**work.snapshot(), "order": work.order} for work in works]
-            journal.write({"works": found, "history": history, "pulls": pulls})
+            journal.write({"works": found, "history": history, "gradients": gradients})
         states = tuple(work.state for work in works)
         return SolverResult(states, np.array(history), float(optimality), reason)

@@ -1,9 +1,9 @@
 """Coordinate ascent on the evidence lower bound, one path at a time.
 
-A pass updates the levels, then the background, then visits paths (most correlated first), then the
+A pass updates the intercepts, then the shared directions, then the paths (most correlated first), then the
 noise, then the weights of the mixture; each step is the exact maximiser given the rest, so that the
 bound never falls. Where a family's model is not a bound, steps are checked and shortened instead.
-Paths that are almost surely zero are visited every few passes only, and components no feature
+Paths that are almost surely zero are updated every few passes only, and components no feature
 uses are dropped, if the weights have no prior.
 """
 
@@ -27,31 +27,31 @@ from driftglm.priors.mixture import (
     weights_inplace,
 )
 from driftglm.priors.weights import (
+    components_in_use,
     em_inplace,
-    kept_weights,
-    laws_in_use,
     learned_weights,
     log_weights,
+    renormalized_weights,
 )
-from driftglm.solvers.background import update_background
 from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
 from driftglm.solvers.coupling import Coupling, Uncoupled
 from driftglm.solvers.damping import damp_inplace
+from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.kernels import gradient_inplace, shift_inplace
-from driftglm.solvers.levels import average_levels
 from driftglm.solvers.rowstate import RowWork
+from driftglm.solvers.shared import update_shared
 
 INCLUDED = 0.5
 BOLD, BOLDEST = 10, 300
 """EM steps for the weights taken at once after a pass over all paths: few at first, when the
 evidences are still far from final and a component lost is lost for good, more in later rounds."""
 RARE = 0.1
-"""Paths less likely than this to matter are visited once a pass, the others N_INNER times more."""
+"""Paths less likely than this to matter are updated once a pass, the others N_INNER times more."""
 N_INNER = 4
 CAUTION = 0.25
 N_FIRST, FIRST_RISE = 30, 0.1
-"""Steps for levels and background before the first visit to a path, at most, and the rise of the
+"""Steps for intercepts and shared directions before the first update of a path, at most, and the rise of the
 bound (in nats) below which they end."""
 RISE, RISE_SLOW = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
@@ -61,21 +61,21 @@ STILL = (1e-10, 1e-6)
 
 
 @kernel
-def _visit_inplace(
+def _update_path_inplace(
     order: IntArray,
     columns: tuple[Columns, Columns],
     rows: RowState,
     squares: FloatArray,
     precision: FloatArray,
     damping: float,
-    law: tuple[Tables, FloatArray, IntArray, FloatArray],
+    mixture: tuple[Tables, FloatArray, IntArray, FloatArray],
     posterior: tuple[
         FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
     ],
 ) -> None:
     """One pass over the paths in `order`; everything in `posterior` and the score is updated."""
-    tables, log_pi, groups, unit = law
-    beta, variance, phi, all_evidence, divergence, curvature, pull = posterior
+    tables, log_pi, groups, unit = mixture
+    beta, variance, phi, all_evidence, divergence, curvature, linear = posterior
     n_steps, n_components = beta.shape[1], phi.shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
     change, out = np.empty(n_steps), np.empty((2, n_steps))
@@ -88,7 +88,7 @@ def _visit_inplace(
             h[t] = per_unit / unit[i] * squares[i, t]
             b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit[i]
         if damping < 1.0:
-            damp_inplace(h, b, (curvature[i], pull[i], beta[i]), unit[i], damping)
+            damp_inplace(h, b, (curvature[i], linear[i], beta[i]), unit[i], damping)
         evidence = all_evidence[i]
         log_evidences_inplace(h, b, tables, evidence, parts)
         weights_inplace(evidence, log_pi[groups[i]], new_phi)
@@ -105,7 +105,7 @@ def _visit_inplace(
             beta[i, t] += change[t]
             variance[i, t] = out[1, t] / unit[i] ** 2
             curvature[i, t] = h[t]
-            pull[i, t] = b[t]
+            linear[i, t] = b[t]
         phi[i] = new_phi
         divergence[i] = new_divergence
         shift_inplace(columns[1], i, change, rows)
@@ -113,21 +113,21 @@ def _visit_inplace(
 
 @dataclass
 class _Work(RowWork):
-    """Passes over the features of a Bound: levels are averaged over their laws."""
+    """Passes over the features of a Bound: intercepts are averaged over their components."""
 
     problem: Bound
     state: Posterior
     order: IntArray = field(init=False)
     stuck: bool = False
     flat: bool = False
-    _laws: tuple[Components, Tables] | None = None
+    _tables: tuple[Components, Tables] | None = None
 
     @property
     def tables(self) -> Tables:
         """Those of the present components, made once."""
-        if self._laws is None or self._laws[0] is not self.state.components:
-            self._laws = self.state.components, self.state.components.tables()
-        return self._laws[1]
+        if self._tables is None or self._tables[0] is not self.state.components:
+            self._tables = self.state.components, self.state.components.tables()
+        return self._tables[1]
 
     def _variance(self) -> FloatArray:
         return self.state.variance
@@ -137,37 +137,39 @@ class _Work(RowWork):
         quadratic = self.problem.family.quadratic
         return not quadratic and not self.state.curvature.any() and bool(self.state.beta.any())
 
-    def update_levels(self) -> float:
-        """Levels given the rest."""
+    def update_intercepts(self) -> float:
+        """Intercepts given the rest."""
         rows = self.score, self.curvature
-        return average_levels(self.problem, self.state, *rows, damping=self.damping, flat=self.flat)
+        return average_intercepts(
+            self.problem, self.state, *rows, damping=self.damping, flat=self.flat
+        )
 
-    def free_levels(self) -> None:
-        """Let constant levels move.
+    def free_intercepts(self) -> None:
+        """Let constant intercepts move.
 
-        Steps that are checked would be held against a bound of constant levels, which the same
-        levels do not reach under the wider prior: no step would be taken. So levels begin anew.
+        Steps that are checked would be held against a bound of constant intercepts, which the same
+        intercepts do not reach under the wider prior: no step would be taken. So intercepts begin anew.
         """
         self.flat = False
         if not self.problem.family.bounded:
-            self.state.level_h[:] = 0.0
-            self.set_levels()
+            self.state.intercept_h[:] = 0.0
+            self.set_intercepts()
 
-    def update_background(self) -> None:
-        """The background given the rest."""
-        update_background(self.problem, self.state, self.score, self.curvature, self.damping)
+    def update_shared(self) -> None:
+        """Shared directions given the rest."""
+        update_shared(self.problem, self.state, self.score, self.curvature, self.damping)
 
-    def begin_with_background(self) -> None:
-        """Levels, background and noise by themselves, before any path has a say.
+    def begin_with_shared(self) -> None:
+        """Intercepts, shared and noise by themselves, before any path has a say.
 
         Paths that were there first would each take a piece of what is spread over all columns.
         """
-        if self.problem.background is None:
+        if self.problem.shared is None:
             return
         nothing = np.empty(0, dtype=np.int64)
 
         def step() -> float:
-            self._visit(nothing)
+            self._update(nothing)
             return 0.0
 
         last = self.problem.value(self.state)
@@ -178,11 +180,11 @@ class _Work(RowWork):
                 break
             last = value
 
-    def visit(self, order: IntArray) -> None:
-        """One pass over levels, the paths in `order` and the noise."""
+    def update(self, order: IntArray) -> None:
+        """One pass over intercepts, the paths in `order` and the noise."""
 
         def step() -> float:
-            self._visit(order)
+            self._update(order)
             return 0.0
 
         if self._starts_at_points:
@@ -195,11 +197,11 @@ class _Work(RowWork):
         done = self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
         self.stuck = not np.isfinite(done)
 
-    def _visit(self, order: IntArray) -> None:
+    def _update(self, order: IntArray) -> None:
         bound, posterior = self.problem, self.state
         self.begin(order)
-        self.update_levels()
-        self.update_background()
+        self.update_intercepts()
+        self.update_shared()
         precision = bound.precision(posterior)
         changing = (
             posterior.beta,
@@ -208,20 +210,20 @@ class _Work(RowWork):
             posterior.evidence,
             posterior.divergence,
             posterior.curvature,
-            posterior.pull,
+            posterior.linear,
         )
-        for visit in self.visits(order):
-            _visit_inplace(
-                visit.order,
-                visit.columns,
-                visit.rows,
-                visit.squares,
+        for block in self.update_blocks(order):
+            _update_path_inplace(
+                block.order,
+                block.columns,
+                block.rows,
+                block.squares,
                 precision,
                 self.damping,
-                (self.tables, posterior.log_pi, visit.take(bound.groups), visit.take(bound.unit)),
-                visit.take_all(changing),
+                (self.tables, posterior.log_pi, block.take(bound.groups), block.take(bound.unit)),
+                block.take_all(changing),
             )
-            visit.put_back()
+            block.put_back()
         self.settle(order)
         bound.update_noise(posterior)
 
@@ -231,7 +233,7 @@ class CAVISolver:
     """Coordinate-ascent variational inference for the learned prior.
 
     A `warm` start has paths close to final and needs no passes over the live ones alone.
-    `flat_first` keeps the levels constant during the first round: a level that may move takes all
+    `flat_first` keeps the intercepts constant during the first round: an intercept that may move takes all
     that differs from step to step before any path has a say, and does not give it back.
     """
 
@@ -306,30 +308,30 @@ class _Climb:
         return self.works[0].problem.prior.weights is None
 
     def begin(self) -> None:
-        """Settle the levels and the order in which to visit features."""
+        """Settle the intercepts and the order in which to update features."""
         self.share_weights()
         self.coupling.settle(self.posteriors)
         for work in self.works:
-            if not work.problem.family.quadratic and not work.state.level_h.any():
-                work.set_levels()
+            if not work.problem.family.quadratic and not work.state.intercept_h.any():
+                work.set_intercepts()
         self.coupling.settle(self.posteriors)
         for work in self.works:
             work.order = _order(work)
-            work.begin_with_background()
+            work.begin_with_shared()
         self.coupling.settle(self.posteriors)
 
     def begin_flat(self) -> None:
-        """The first round with levels that are constant over time; it is not recorded.
+        """The first round with intercepts that are constant over time; it is not recorded.
 
-        Constant levels have another prior, and the bound falls when they are set free.
+        Constant intercepts have another prior, and the bound falls when they are set free.
         """
         for work in self.works:
             work.flat = True
         self.begin()
-        self._visit_all()
-        self._visit_live(N_INNER)
+        self._update_all()
+        self._update_live(N_INNER)
         for work in self.works:
-            work.free_levels()
+            work.free_intercepts()
         self.coupling.settle(self.posteriors)
 
     def snapshot(self) -> Snapshot:
@@ -363,19 +365,19 @@ class _Climb:
             n_in = sum(int((each.inclusion > INCLUDED).sum()) for each in self.posteriors)
             self.progress(len(self.history), self.history[-1], n_in)
 
-    def _visit_all(self) -> None:
+    def _update_all(self) -> None:
         for work in self.works:
-            work.visit(work.order)
+            work.update(work.order)
         self.coupling.settle(self.posteriors)
 
     def all_paths(self) -> None:
-        """Visit every path; if a bold step for the weights did not pay, take the cautious one."""
-        self._visit_all()
+        """Update every path; if a bold step for the weights did not pay, take the cautious one."""
+        self._update_all()
         if self.backup is not None and self.value() < self.history[-1]:
             for work, posterior in zip(self.works, self.backup, strict=True):
                 work.restart(posterior)
             self.coupling.settle(self.posteriors)
-            self._visit_all()
+            self._update_all()
         self.backup = None
         self._record()
 
@@ -384,15 +386,15 @@ class _Climb:
         for _ in range(N_INNER):
             if self.exhausted:
                 return
-            self._visit_live()
+            self._update_live()
             self._record()
 
-    def _visit_live(self, times: int = 1) -> None:
+    def _update_live(self, times: int = 1) -> None:
         for _ in range(times):
             if self._learns:
                 _learn_weights(self.works)
             for work in self.works:
-                work.visit(work.order[work.state.inclusion[work.order] > RARE])
+                work.update(work.order[work.state.inclusion[work.order] > RARE])
             self.coupling.settle(self.posteriors)
 
     def learn_boldly(self, n_steps: int) -> None:
@@ -405,13 +407,13 @@ class _Climb:
 
 
 def _learn_boldly(works: list[_Work], n_steps: int) -> None:
-    """Many EM steps for the weights at once, at the evidences the last visits found.
+    """Many EM steps for the weights at once, at the evidences the last updates found.
 
     Exact if features did not interact; they do, so the caller keeps a copy to go back to.
     """
     log_pi = works[0].state.log_pi.copy()
     for g in range(log_pi.shape[0]):
-        # A law the group cannot have may fit so much better that all others underflow beside it.
+        # A component the group cannot have may fit so much better that all others underflow beside it.
         possible = np.isfinite(log_pi[g])
         parts = [_of(w.state.evidence, w.problem.groups == g, possible) for w in works]
         evidence = np.concatenate(parts)
@@ -433,17 +435,17 @@ def _of(evidence: FloatArray, rows: BoolArray, columns: BoolArray) -> FloatArray
 
 
 def _order(work: _Work) -> IntArray:
-    """Features by falling correlation with what the levels alone leave unexplained."""
+    """Features by falling correlation with what the intercepts alone leave unexplained."""
     bound = work.problem
     if work.state.beta.any():
         work = _Work(bound, bound.start_posterior())
         if not bound.family.quadratic:
-            work.set_levels()
+            work.set_intercepts()
     work.survey()
     if bound.family.quadratic:
         null = bound.start()
-        average_levels(bound, null, work.score, work.curvature)
-    return work.visiting_order()
+        average_intercepts(bound, null, work.score, work.curvature)
+    return work.update_order()
 
 
 def _learn_weights(works: list[_Work]) -> None:
@@ -456,14 +458,14 @@ def _learn_weights(works: list[_Work]) -> None:
 
 
 def _drop_components(posteriors: tuple[Posterior, ...]) -> None:
-    """Forget components that hold next to no features; all paths must be visited next."""
-    keep = laws_in_use(posteriors[0].log_pi)
+    """Forget components that hold next to no features; all paths must be updated next."""
+    keep = components_in_use(posteriors[0].log_pi)
     if keep.all():
         return
-    log_pi = kept_weights(posteriors[0].log_pi, keep)
+    log_pi = renormalized_weights(posteriors[0].log_pi, keep)
     for posterior in posteriors:
         posterior.components = posterior.components.take(keep)
-        posterior.kept = posterior.kept[keep]
+        posterior.grid_positions = posterior.grid_positions[keep]
         posterior.log_pi = log_pi
         posterior.prior_counts = np.ascontiguousarray(posterior.prior_counts[:, keep])
         posterior.phi = np.ascontiguousarray(posterior.phi[:, keep])

@@ -5,7 +5,7 @@ objective, the step goes a part d of the way from the old h and b to the new one
 
     h <- h_old + d (h - h_old),    b <- b_old + d (b - b_old),
 
-which is a direction in which the objective rises. What was not visited before has no old h and b,
+which is a direction in which the objective rises. What was not updated before has no old h and b,
 only a point m where it is; more curvature about that point keeps it close:
 
     h <- h + e,    b <- b + e m,    e = (1 / d - 1) h.

@@ -1,12 +1,12 @@
 """The inner loops of the block solver: flat arrays and scalars only.
 
-Both kernels visit features in a given order. A visit needs, per step, the gradient
+Both kernels update features in a given order. An update needs, per step, the gradient
 g_t = sum x * score and the curvature h_t = sum x^2 * curvature; the path's new value then solves
-a tridiagonal system, and the score is kept in step with it. One visit costs O(entries + T), also
+a tridiagonal system, and the score is kept in step with it. One update costs O(entries + T), also
 when columns are centred: what centring adds to eta is one number per step, kept aside.
 
 Gradients are read from one set of columns and changes written through another. They are the same
-where the rows are at hand; where they are not, see `Visit`.
+where the rows are at hand; where they are not, see `UpdateBlock`.
 """
 
 from __future__ import annotations
@@ -63,27 +63,29 @@ def _pool_inplace(g: FloatArray, h: FloatArray) -> None:
 
 @kernel
 def _largest_gradient(
-    path: FloatArray, g: FloatArray, h: FloatArray, law: FloatArray, n: int
+    path: FloatArray, g: FloatArray, h: FloatArray, penalty: FloatArray, n: int
 ) -> float:
     """Largest derivative of the objective along one path, scaled by its conditional deviation."""
     worst = 0.0
     for t in range(n):
-        corner = (law[2] if t == 0 else 0.0) + (law[2] if t == n - 1 else 0.0)
+        corner = (penalty[2] if t == 0 else 0.0) + (penalty[2] if t == n - 1 else 0.0)
         beside = (path[t - 1] if t > 0 else 0.0) + (path[t + 1] if t < n - 1 else 0.0)
-        slope = g[t] - (law[0] + corner) * path[t] - law[1] * beside
-        worst = max(worst, abs(slope) / np.sqrt(h[t] + law[0] + corner))
+        slope = g[t] - (penalty[0] + corner) * path[t] - penalty[1] * beside
+        worst = max(worst, abs(slope) / np.sqrt(h[t] + penalty[0] + corner))
     return worst
 
 
 @kernel
-def _solve_inplace(h: FloatArray, b: FloatArray, law: FloatArray, work: FloatArray, n: int) -> None:
+def _solve_inplace(
+    h: FloatArray, b: FloatArray, penalty: FloatArray, work: FloatArray, n: int
+) -> None:
     """work[0, :n] = (diag(h) + P)^-1 b with P the chain of (omega, omega_alpha, omega_end)."""
     for t in range(n):
         work[0, t] = b[t]
-        work[1, t] = h[t] + law[0]
-        work[2, t] = law[1]
-    work[1, 0] += law[2]
-    work[1, n - 1] += law[2]
+        work[1, t] = h[t] + penalty[0]
+        work[2, t] = penalty[1]
+    work[1, 0] += penalty[2]
+    work[1, n - 1] += penalty[2]
     solve_tridiagonal_inplace(work[1, :n], work[2, :n], work[0, :n])
 
 
@@ -94,14 +96,14 @@ def sweep_inplace(
     state: RowState,
     squares: FloatArray,
     precision: FloatArray,
-    laws: FloatArray,
+    penalties: FloatArray,
     paths: tuple[FloatArray, BoolArray, FloatArray],
     damping: float,
 ) -> float:
     """One pass of majorise-minimise over the paths named in `order`.
 
-    `columns` are those of a `Visit`; `state` is changed in place; `squares` the sums of
-    curvature * x^2; `precision` (T,) that of every step; `laws` (n_features, 3) the quadratic bound
+    `columns` are those of a `UpdateBlock`; `state` is changed in place; `squares` the sums of
+    curvature * x^2; `precision` (T,) that of every step; `penalties` (n_features, 3) the quadratic bound
     of the prior; `paths` is (beta, static, zero_below), the first changed. A `damping` below 1
     takes the curvature for larger than it is. Returns the largest scaled gradient met on the way.
     """
@@ -119,11 +121,11 @@ def sweep_inplace(
         if static[i]:
             _pool_inplace(g, h)
             n = 1
-        worst = max(worst, _largest_gradient(beta[i], g, h, laws[i], n))
+        worst = max(worst, _largest_gradient(beta[i], g, h, penalties[i], n))
         for t in range(n):
             h[t] /= damping
             b[t] = g[t] + h[t] * beta[i, t]
-        _solve_inplace(h, b, laws[i], work, n)
+        _solve_inplace(h, b, penalties[i], work, n)
         size = 0.0
         for t in range(n):
             size += work[0, t] ** 2
@@ -138,7 +140,7 @@ def sweep_inplace(
 
 
 @kernel
-def _law_inplace(path: FloatArray, nodes: FloatArray, n: int, law: FloatArray) -> None:
+def _penalty_inplace(path: FloatArray, nodes: FloatArray, n: int, penalty: FloatArray) -> None:
     """The quadratic bound at a path under a coarse mixture of Q_k^(-T/2)."""
     S = R = 0.0
     for t in range(n):
@@ -151,15 +153,15 @@ def _law_inplace(path: FloatArray, nodes: FloatArray, n: int, law: FloatArray) -
         Q = nodes[k, 0] * S + nodes[k, 1] * R + nodes[k, 2] * E
         top = max(top, nodes[k, 3] - 0.5 * n * np.log(Q))
     total = 0.0
-    law[:] = 0.0
+    penalty[:] = 0.0
     for k in range(nodes.shape[0]):
         Q = nodes[k, 0] * S + nodes[k, 1] * R + nodes[k, 2] * E
         weight = np.exp(nodes[k, 3] - 0.5 * n * np.log(Q) - top)
         total += weight
-        law[0] += weight * n * nodes[k, 0] / Q
-        law[1] += weight * n * nodes[k, 1] / (2.0 * Q)
-        law[2] += weight * n * nodes[k, 2] / Q
-    law /= total
+        penalty[0] += weight * n * nodes[k, 0] / Q
+        penalty[1] += weight * n * nodes[k, 1] / (2.0 * Q)
+        penalty[2] += weight * n * nodes[k, 2] / Q
+    penalty /= total
 
 
 @kernel
@@ -181,10 +183,10 @@ def _conditional_mode_inplace(
     if size == 0.0:
         for t in range(n):
             path[t] = b[t] / h[t] if h[t] > 0.0 else 0.0
-    law, work = np.empty(3), np.empty((3, n))
+    penalty, work = np.empty(3), np.empty((3, n))
     for _ in range(N_SEARCH_STEPS):
-        _law_inplace(path, nodes, n, law)
-        _solve_inplace(h, b, law, work, n)
+        _penalty_inplace(path, nodes, n, penalty)
+        _solve_inplace(h, b, penalty, work, n)
         size = moved = 0.0
         for t in range(n):
             size += work[0, t] ** 2

@@ -1,8 +1,8 @@
 """L-BFGS on the joint objective: the paper's algorithm, kept for comparison.
 
-The variables are the live paths (in units of 1 / rms(x)) and, for every level, its flat part and
+The variables are the live paths (in units of 1 / rms(x)) and, for every intercept, its flat part and
 the whitened deviations from it. The noise variance is maximised out inside every evaluation,
-which leaves the gradient as it is. The levels' law and spread are refreshed between rounds.
+which leaves the gradient as it is. The intercepts' penalty and spread are refreshed between rounds.
 
 No gradient step leaves the spike at zero: a path that starts at exactly zero stays there.
 """
@@ -29,7 +29,7 @@ ROUND = 100
 
 @dataclass(frozen=True)
 class _Whitening:
-    """A level's path as flat part + autoregressive deviations of independent unit shocks."""
+    """An intercept's path as flat part + autoregressive deviations of independent unit shocks."""
 
     variance: float
     rho: float
@@ -54,7 +54,7 @@ class _Whitening:
                 out[t] += deviation
         return out
 
-    def pull_back(self, slope: FloatArray) -> tuple[float, FloatArray]:
+    def transpose(self, slope: FloatArray) -> tuple[float, FloatArray]:
         """The gradient in path values turned into one in (flat, shocks)."""
         if not self.n_shocks:
             return float(slope.sum()), np.empty(0)
@@ -88,47 +88,49 @@ class _Variables:
         total = squares.sum(axis=1)
         total[total == 0] = objective.n_rows
         self.unit = np.sqrt(objective.reference * objective.n_rows / total)
-        self.level_unit = np.sqrt(objective.levels.scale)
+        self.intercept_unit = np.sqrt(objective.intercepts.scale)
         self.squares = squares
-        self.levels = [_Whitening(v, rho, design.n_timesteps) for v, rho in state.level_law]
-        self.spread = objective.spread(state)
+        self.intercepts = [
+            _Whitening(v, rho, design.n_timesteps) for v, rho in state.intercept_dynamics
+        ]
+        self.uncertainty = objective.uncertainty(state)
         self.optimality = np.inf
 
     def pack(self) -> FloatArray:
         state = self.state
-        self.first_shocks = np.zeros(len(self.levels))
+        self.first_shocks = np.zeros(len(self.intercepts))
         scaled = state.beta / self.unit[:, None]
         parts = [scaled[self.moving].ravel(), scaled[self.constant, 0]]
-        for j, whitening in enumerate(self.levels):
-            flat, shocks = whitening.invert(state.level_mean[j])
+        for j, whitening in enumerate(self.intercepts):
+            flat, shocks = whitening.invert(state.intercept_mean[j])
             self.first_shocks[j] = float(shocks @ shocks)
-            parts += [np.array([flat / self.level_unit[j]]), shocks]
+            parts += [np.array([flat / self.intercept_unit[j]]), shocks]
         return np.concatenate(parts)
 
     def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Paths, level paths and the sum of squares of every level's shocks."""
+        """Paths, intercept paths and the sum of squares of every intercept's shocks."""
         n_steps = self.objective.design.n_timesteps
         beta = np.zeros_like(self.state.beta)
         end = int(self.moving.sum()) * n_steps
         beta[self.moving] = x[:end].reshape(-1, n_steps) * self.unit[self.moving, None]
         start, end = end, end + int(self.constant.sum())
         beta[self.constant] = (x[start:end] * self.unit[self.constant])[:, None]
-        level_mean = np.zeros_like(self.state.level_mean)
-        shocks_squared = np.zeros(len(self.levels))
-        for j, whitening in enumerate(self.levels):
+        intercept_mean = np.zeros_like(self.state.intercept_mean)
+        shocks_squared = np.zeros(len(self.intercepts))
+        for j, whitening in enumerate(self.intercepts):
             shocks = x[end + 1 : end + 1 + whitening.n_shocks]
-            level_mean[j] = whitening.path(float(x[end] * self.level_unit[j]), shocks)
+            intercept_mean[j] = whitening.path(float(x[end] * self.intercept_unit[j]), shocks)
             shocks_squared[j] = float(shocks @ shocks)
             end += 1 + whitening.n_shocks
-        return beta, level_mean, shocks_squared
+        return beta, intercept_mean, shocks_squared
 
-    def moved(self, beta: FloatArray, level_mean: FloatArray) -> State:
-        """The state at other means; the levels keep their variance, the noise follows."""
+    def moved(self, beta: FloatArray, intercept_mean: FloatArray) -> State:
+        """The state at other means; the intercepts keep their variance, the noise follows."""
         state = dataclasses.replace(
             self.state,
             beta=beta,
-            level_mean=level_mean,
-            eta=self.objective.eta(beta, level_mean),
+            intercept_mean=intercept_mean,
+            eta=self.objective.eta(beta, intercept_mean),
             log_likelihood=None,
         )
         state.noise = self.objective.best_noise(state)
@@ -136,11 +138,11 @@ class _Variables:
 
     def place(self, x: FloatArray) -> State:
         """The state at a vector; `evaluate` tells its value."""
-        beta, level_mean, self.shocks_squared = self.unpack(x)
-        self.trial = self.moved(beta, level_mean)
-        # The means' part of a level's divergence from its law is half its shocks' squares.
+        beta, intercept_mean, self.shocks_squared = self.unpack(x)
+        self.trial = self.moved(beta, intercept_mean)
+        # The means' part of an intercept's divergence from its penalty is half its shocks' squares.
         gain = 0.5 * (self.shocks_squared - self.first_shocks)
-        self.trial.level_divergence = self.state.level_divergence + gain
+        self.trial.intercept_divergence = self.state.intercept_divergence + gain
         return self.trial
 
     def evaluate(self, x: FloatArray) -> tuple[float, FloatArray]:
@@ -157,22 +159,22 @@ class _Variables:
         )
         value += penalty.log_density.sum() - 0.5 * self.shocks_squared.sum()
         value += objective.noise.log_prior(state.noise)
-        value -= 0.5 * float(np.sum(precision * self.spread))
+        value -= 0.5 * float(np.sum(precision * self.uncertainty))
         score = objective.by_row(precision) * objective.score(state)
-        slope = design.gradient(score) - _pull(
+        slope = design.gradient(score) - _prior_gradient(
             state.beta, (penalty.omega, penalty.omega_alpha, penalty.omega_end), objective.static
         )
         scaled = slope * self.unit[:, None]
         constant_slope = scaled[self.constant].sum(axis=1)
         parts = [scaled[self.moving].ravel(), constant_slope]
         for whitening, column, unit, x_part in zip(
-            self.levels,
-            objective.levels.columns,
-            self.level_unit,
-            self._level_parts(x),
+            self.intercepts,
+            objective.intercepts.columns,
+            self.intercept_unit,
+            self._intercept_parts(x),
             strict=True,
         ):
-            flat, shocks = whitening.pull_back(design.by_step(score * column))
+            flat, shocks = whitening.transpose(design.by_step(score * column))
             parts += [np.array([flat * unit]), shocks - x_part[1:]]
         squares = self.squares
         if not objective.family.quadratic:
@@ -180,8 +182,8 @@ class _Variables:
         self._certify(slope, precision * squares, penalty.omega)
         return -float(value), -np.concatenate(parts)
 
-    def _level_parts(self, x: FloatArray) -> list[FloatArray]:
-        sizes = [1 + whitening.n_shocks for whitening in self.levels]
+    def _intercept_parts(self, x: FloatArray) -> list[FloatArray]:
+        sizes = [1 + whitening.n_shocks for whitening in self.intercepts]
         tail = x[x.size - sum(sizes) :]
         return np.split(tail, np.cumsum(sizes)[:-1]) if sizes else []
 
@@ -192,17 +194,17 @@ class _Variables:
         self.optimality = float(max(scaled.max(initial=0.0), pooled.max(initial=0.0)))
 
 
-def _pull(
-    beta: FloatArray, law: tuple[FloatArray, FloatArray, FloatArray], static: BoolArray
+def _prior_gradient(
+    beta: FloatArray, penalty: tuple[FloatArray, FloatArray, FloatArray], static: BoolArray
 ) -> FloatArray:
     """P beta for every path, P its tridiagonal prior precision. A static path counts once."""
-    omega, omega_alpha, omega_end = (part[:, None] for part in law)
+    omega, omega_alpha, omega_end = (part[:, None] for part in penalty)
     out = omega * beta
     out[:, :-1] += omega_alpha * beta[:, 1:]
     out[:, 1:] += omega_alpha * beta[:, :-1]
     out[:, [0]] += omega_end * beta[:, [0]]
     out[:, [-1]] += omega_end * beta[:, [-1]]
-    # Spread the single pull over the steps: their sum is what the one coefficient feels.
+    # Share the single gradient out over the steps: their sum is what the one coefficient feels.
     out[static] = (omega * beta)[static] / beta.shape[1]
     return out
 
@@ -308,7 +310,7 @@ class LBFGSSolver:
         if (saved := journal.read()) is not None:
             found, history = saved["states"], saved["history"]
         else:
-            self._refresh_levels(problems, found, coupling)
+            self._refresh_intercepts(problems, found, coupling)
         optimality, reason = np.inf, StopReason.MAX_ITER
         while len(history) < max_iter:
             variables = _Joint(problems, found, coupling)
@@ -317,7 +319,7 @@ class LBFGSSolver:
             values = _ascend(variables, before, n_most, tol)
             optimality = variables.optimality
             self._zero_small_paths(problems, found, coupling)
-            self._refresh_levels(problems, found, coupling)
+            self._refresh_intercepts(problems, found, coupling)
             history += values or [before]
             history[-1] = _joint_value(problems, found, coupling)
             if progress is not None:
@@ -341,13 +343,13 @@ class LBFGSSolver:
             _zero_small_paths(problem, state)
         coupling.settle(states)
 
-    def _refresh_levels(
+    def _refresh_intercepts(
         self, problems: Sequence[Objective], states: list[State], coupling: Coupling
     ) -> None:
-        """The levels' posterior and law at the present paths."""
+        """The intercepts' posterior and penalty at the present paths."""
         coupling.settle(states)
         for k, (problem, state) in enumerate(zip(problems, states, strict=True)):
             work = RowWork(problem, state)
-            work.set_levels()
+            work.set_intercepts()
             states[k] = work.state
         coupling.settle(states)

@@ -9,25 +9,25 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design import Design, Visit
+from driftglm.design import Design, UpdateBlock
 from driftglm.objective import Problem, State
+from driftglm.solvers.intercepts import update_intercepts
 from driftglm.solvers.journal import Snapshot
-from driftglm.solvers.levels import update_levels
 
 LEAST_DAMPING = 1e-6
 N_LEVEL_STEPS = 5
 ROUNDING = 1e-11
 """A value that falls by less than this times its size has not fallen."""
 NEAR = 1e-3
-"""Levels pulled by less than this need no further step of their own."""
+"""Intercepts whose gradient is below this need no further step of their own."""
 
 
-def visiting_order(design: Design, score: FloatArray, squares: FloatArray) -> IntArray:
+def update_order(design: Design, score: FloatArray, squares: FloatArray) -> IntArray:
     """Features by falling correlation with the score; `squares` (n_features, T) are theirs."""
     total = squares.sum(axis=1)
-    pull = np.abs(design.gradient(score).sum(axis=1))
+    gradient = np.abs(design.gradient(score).sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.where(total > 0, pull / np.sqrt(total), -1.0)
+        correlation = np.where(total > 0, gradient / np.sqrt(total), -1.0)
     return np.argsort(-correlation, kind="stable").astype(np.int64)
 
 
@@ -75,8 +75,8 @@ class RowWork:
 
     def snapshot(self) -> Snapshot:
         """What it takes to go on from here."""
-        kept: Snapshot = {"state": self.state, "damping": self.damping}
-        return kept if self._quadratic else {**kept, "moments": self._moments}
+        found: Snapshot = {"state": self.state, "damping": self.damping}
+        return found if self._quadratic else {**found, "moments": self._moments}
 
     def resume(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot, to the last digit as without a break."""
@@ -122,71 +122,71 @@ class RowWork:
         self.problem.design.weigh_inplace(self.curvature, order, self.squares, self.sums)
 
     def _set_eta(self) -> None:
-        """eta and its variance from what paths and levels contribute."""
+        """eta and its variance from what paths and intercepts contribute."""
         state, problem = self.state, self.problem
         state.eta = self._moments[0] + problem.offset
-        for column, path in zip(problem.levels.columns, state.level_mean, strict=True):
-            state.eta += column * problem.design.spread(path)
-        if problem.background is not None and state.background.variance > 0:
-            state.eta += problem.background.scores.times(state.background.mean)
-        levels = problem.level_row_variance(state)
-        state.eta_variance = np.maximum(self._moments[1], 0.0) + levels
+        for column, path in zip(problem.intercepts.columns, state.intercept_mean, strict=True):
+            state.eta += column * problem.design.to_rows(path)
+        if problem.shared is not None and state.shared.variance > 0:
+            state.eta += problem.shared.scores.times(state.shared.mean)
+        intercepts = problem.intercept_row_variance(state)
+        state.eta_variance = np.maximum(self._moments[1], 0.0) + intercepts
         self._evaluate()
 
     def begin(self, order: IntArray) -> None:
-        """Make ready to visit the features in `order`."""
+        """Make ready to update the features in `order`."""
         self._refresh()
         if not self._quadratic:
-            if not self.problem.design.weighs_visits:
+            if not self.problem.design.brings_squares:
                 self._weigh(order)
             self._before = self.state.beta.copy(), self._variance().copy()
 
     def survey(self) -> None:
         """Make ready and know the squares of every feature."""
         self.begin(self._every)
-        if self.problem.design.weighs_visits and not self._quadratic:
+        if self.problem.design.brings_squares and not self._quadratic:
             self._weigh(self._every)
 
-    def visiting_order(self) -> IntArray:
+    def update_order(self) -> IntArray:
         """Features by falling correlation with what is not explained yet; `survey` comes first."""
         precision = self.problem.precision(self.state)
         score = self.problem.by_row(precision) * self.score
-        return visiting_order(self.problem.design, score, precision * self.squares)
+        return update_order(self.problem.design, score, precision * self.squares)
 
-    def update_levels(self) -> float:
-        """Levels given the rest; returns the largest scaled gradient met."""
-        return update_levels(
+    def update_intercepts(self) -> float:
+        """Intercepts given the rest; returns the largest scaled gradient met."""
+        return update_intercepts(
             self.problem, self.state, self.score, self.curvature, damping=self.damping
         )
 
-    def set_levels(self) -> float:
-        """A step for the levels alone, or several until they are close to their best."""
+    def set_intercepts(self) -> float:
+        """A step for the intercepts alone, or several until they are close to their best."""
         nothing = np.empty(0, dtype=np.int64)
 
         def step() -> float:
             self.begin(nothing)
-            worst = self.update_levels()
+            worst = self.update_intercepts()
             self.settle(nothing)
             return worst
 
         def value(state: State) -> float:
             if not first:
                 return self.problem.common_value(state)
-            # Before their first step levels have no posterior, whose spread and divergence could
+            # Before their first step intercepts have no posterior, whose spread and divergence could
             # be held against them: the fit of the means alone must not get worse.
             certain = dataclasses.replace(state, eta_variance=np.zeros(1), log_likelihood=None)
-            return self.problem.common_value(certain) + float(state.level_divergence.sum())
+            return self.problem.common_value(certain) + float(state.intercept_divergence.sum())
 
         worst = np.inf
         for _ in range(1 if self._quadratic else N_LEVEL_STEPS):
-            first = not self.state.level_h.any()
+            first = not self.state.intercept_h.any()
             worst = self.guarded(step, value)
             if worst < NEAR:
                 break
         return worst
 
-    def visits(self, order: IntArray) -> Iterator[Visit]:
-        """What a kernel takes to visit the features in `order`; the score is kept in step."""
+    def update_blocks(self, order: IntArray) -> Iterator[UpdateBlock]:
+        """What a kernel takes to update the features in `order`; the score is kept in step."""
         design = self.problem.design
         steps = np.zeros((3, design.n_timesteps))
         steps[1] = design.by_step(self.score)
@@ -194,12 +194,12 @@ class RowWork:
         ones = bool((self.curvature == 1.0).all())
         rows = self.score, np.empty(0) if ones else self.curvature, steps
         weighed, paths = (self.squares, self.sums), (self.state.beta, self._variance())
-        yield from design.visits(order, rows, weighed, paths, fixed=self._quadratic)
+        yield from design.update_blocks(order, rows, weighed, paths, fixed=self._quadratic)
         if self._quadratic:  # else the score starts afresh from eta
-            self.score -= self.curvature * design.spread(steps[0])
+            self.score -= self.curvature * design.to_rows(steps[0])
 
     def settle(self, order: IntArray) -> None:
-        """Bring eta in step with levels and with the paths in `order`, and the noise with eta."""
+        """Bring eta in step with intercepts and with the paths in `order`, and the noise with eta."""
         if self._quadratic:
             self.state.eta += (self._start - self.score) / self.curvature
             return

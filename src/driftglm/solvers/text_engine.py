@@ -15,8 +15,8 @@ import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.mixture import Tables
-from driftglm.solvers.text_mode_kernel import Law, sweep_words_inplace
-from driftglm.solvers.text_posterior_kernel import Paths, visit_words_inplace
+from driftglm.solvers.text_mode_kernel import ModePass, sweep_words_inplace
+from driftglm.solvers.text_posterior_kernel import Paths, update_words_inplace
 from driftglm.solvers.text_problem import TextProblem, WordCounts
 from driftglm.solvers.text_rates import Effects
 from driftglm.solvers.text_threads import run_chunks
@@ -69,7 +69,7 @@ class PosteriorScene:
 
 @dataclass(frozen=True)
 class PosteriorPass:
-    """What a pass is made with: the laws' tables and variances (K,), log weights, log-rates."""
+    """What a pass is made with: the components' tables and variances (K,), log weights, log-rates."""
 
     tables: Tables
     variances: FloatArray
@@ -93,7 +93,7 @@ class PosteriorReport:
 class WordPosteriors(Protocol):
     """Posteriors of all words, wherever they are."""
 
-    def visit(self, law: PosteriorPass) -> PosteriorReport:
+    def update(self, inputs: PosteriorPass) -> PosteriorReport:
         """One pass over all words."""
 
     def keep(self, components: BoolArray) -> None:
@@ -116,7 +116,7 @@ class WordEngine(Protocol):
         self,
         problem: TextProblem,
         order: IntArray,
-        law: Law,
+        inputs: ModePass,
         beta: FloatArray,
         log_rate: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
@@ -126,57 +126,57 @@ class WordEngine(Protocol):
 def inclusion(variances: FloatArray, h: FloatArray, phi: FloatArray) -> FloatArray:
     """(V, F) probability that a path is not zero, as far as its data could tell.
 
-    A law whose variance the path's information cannot tell from zero counts as zero.
+    A component whose variance the path's information cannot tell from zero counts as zero.
     """
     told = h.sum(axis=2)[:, :, None] * variances > 1.0
     return np.asarray((phi * told).sum(axis=2))
 
 
-def visit_chunks_inplace(
-    words: Words, scene: PosteriorScene, law: PosteriorPass, paths: Paths, n_jobs: int | None
+def update_chunks_inplace(
+    words: Words, scene: PosteriorScene, inputs: PosteriorPass, paths: Paths, n_jobs: int | None
 ) -> PosteriorReport:
-    """Visit every word's posterior once."""
+    """Update every word's posterior once."""
     n_chunks, n_effects = len(words.chunks), paths[0].shape[1]
-    expected = np.zeros((n_chunks, law.log_rate.size))
-    members = np.zeros((n_chunks, n_effects, law.variances.size))
+    expected = np.zeros((n_chunks, inputs.log_rate.size))
+    members = np.zeros((n_chunks, n_effects, inputs.variances.size))
     numbers, included = np.zeros((n_chunks, 2)), np.zeros(n_chunks, dtype=np.int64)
-    laws = (law.tables, law.log_pi, scene.groups, scene.reach)
-    rows = (words.background, law.log_rate)
+    components = (inputs.tables, inputs.log_pi, scene.groups, scene.reach)
+    rows = (words.background, inputs.log_rate)
 
-    def visit(c: int, first: int, last: int) -> None:
+    def update(c: int, first: int, last: int) -> None:
         out = (expected[c], members[c], numbers[c])
-        visit_words_inplace(
-            (first, last), scene.effects, scene.order, words.counts, rows, laws, paths, out
+        update_words_inplace(
+            (first, last), scene.effects, scene.order, words.counts, rows, components, paths, out
         )
         if scene.watched:
-            found = inclusion(law.variances, paths[2][first:last], paths[4][first:last])
+            found = inclusion(inputs.variances, paths[2][first:last], paths[4][first:last])
             included[c] = int((found > INCLUDED).sum())
 
-    run_chunks(visit, words.chunks, n_jobs)
+    run_chunks(update, words.chunks, n_jobs)
     return PosteriorReport(expected, members, numbers, included)
 
 
 def sweep_chunks_inplace(
     words: Words,
     shared: tuple[Effects, IntArray],
-    law: Law,
+    inputs: ModePass,
     beta: FloatArray,
     log_rate: FloatArray,
     n_jobs: int | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Visit every word's mode once; `shared` are the effects and the order to visit them in.
+    """Update every word's mode once; `shared` are the effects and the order to update them in.
 
     Returns, by chunk, expected counts (C, N), and (C, 2) the sum of counts times eta and the
-    largest pull met.
+    largest gradient met.
     """
     expected = np.zeros((len(words.chunks), log_rate.size))
     numbers = np.zeros((len(words.chunks), 2))
     effects, order = shared
     rows = (words.background, log_rate)
 
-    def visit(c: int, first: int, last: int) -> None:
+    def update(c: int, first: int, last: int) -> None:
         out = (expected[c], numbers[c])
-        sweep_words_inplace((first, last), effects, order, words.counts, rows, law, beta, out)
+        sweep_words_inplace((first, last), effects, order, words.counts, rows, inputs, beta, out)
 
-    run_chunks(visit, words.chunks, n_jobs)
+    run_chunks(update, words.chunks, n_jobs)
     return expected, numbers

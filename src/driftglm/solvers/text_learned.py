@@ -1,6 +1,6 @@
 """The learned prior for text: posteriors of all words' paths, weights of the mixture by EM.
 
-A pass visits all words at fixed log-rates of the contexts, settles the log-rates, and updates the
+A pass updates all words at fixed log-rates of the contexts, settles the log-rates, and updates the
 weights: three exact ascents of one bound,
 
     sum c mean eta - sum_n N_n log sum_w E[exp(eta_nw)] + sum_gk (n_gk + a_gk) log pi_gk
@@ -17,12 +17,12 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components, last_step_inplace
 from driftglm.priors.weights import (
+    components_in_use,
     cross_term,
-    kept_weights,
-    laws_in_use,
     learned_weights,
     log_weights,
     prior_counts,
+    renormalized_weights,
     start_weights,
 )
 from driftglm.solvers.base import Progress, SolverResult, StopReason
@@ -36,7 +36,7 @@ from driftglm.solvers.text_engine import (
     WordPosteriors,
     Words,
     inclusion,
-    visit_chunks_inplace,
+    update_chunks_inplace,
 )
 from driftglm.solvers.text_posterior_kernel import Paths
 from driftglm.solvers.text_problem import TextProblem
@@ -62,7 +62,7 @@ class TextPosterior:
     phi, divergence
         (V, F, K) probabilities of the components, (V, F) sum_k phi (log phi + KL).
     log_pi, components
-        (G, K) log weights, and the laws they belong to.
+        (G, K) log weights, and the components they belong to.
     log_rate
         (n_contexts,)
     """
@@ -93,22 +93,22 @@ class TextPosterior:
         # Words one below the other: a path is a path.
         h, b, phi = (each.reshape(out.shape[0], -1) for each in (self.h, self.b, self.phi))
 
-        def visit(_: int, first: int, last: int) -> None:
+        def update(_: int, first: int, last: int) -> None:
             rows = slice(first * n_effects, last * n_effects)
             last_step_inplace(h[rows], b[rows], phi[rows], tables, out[rows])
 
-        run_chunks(visit, n_words, n_jobs)
+        run_chunks(update, n_words, n_jobs)
         return np.ascontiguousarray(out.T).reshape(2, n_words, n_effects)
 
 
 @dataclass
 class Mixture:
-    """What all words share while they are visited.
+    """What all words share while they are updated.
 
     Parameters
     ----------
     components
-        The laws.
+        The components.
     log_pi, prior_counts
         (G, K) log weights, and what their prior adds to the number of paths.
     log_rate
@@ -120,10 +120,12 @@ class Mixture:
     prior_counts: FloatArray
     log_rate: FloatArray
 
-    def law(self) -> PosteriorPass:
+    def pass_inputs(self) -> PosteriorPass:
         """What a pass takes."""
-        laws = self.components
-        return PosteriorPass(laws.tables(), laws.static + laws.dynamic, self.log_pi, self.log_rate)
+        components = self.components
+        return PosteriorPass(
+            components.tables(), components.static + components.dynamic, self.log_pi, self.log_rate
+        )
 
     def posterior(self, paths: Paths) -> TextPosterior:
         """With the words' own part."""
@@ -141,16 +143,16 @@ class LocalPosteriors:
     now: Paths
     n_jobs: int | None
 
-    def visit(self, law: PosteriorPass) -> PosteriorReport:
+    def update(self, inputs: PosteriorPass) -> PosteriorReport:
         """One pass over all words."""
-        return visit_chunks_inplace(self.words, self.scene, law, self.now, self.n_jobs)
+        return update_chunks_inplace(self.words, self.scene, inputs, self.now, self.n_jobs)
 
     def keep(self, components: BoolArray) -> None:
         """Forget all components but these."""
         *moments, phi, divergence = self.now
         mean, variance, h, b = moments
-        kept = np.ascontiguousarray(phi[:, :, components])
-        self.now = mean, variance, h, b, kept, divergence
+        phi = np.ascontiguousarray(phi[:, :, components])
+        self.now = mean, variance, h, b, phi, divergence
 
     def put(self, paths: Paths) -> None:
         """Go on from here."""
@@ -172,11 +174,11 @@ class LearnedTextSolver:
     groups
         (F,) group of every effect: all the same, or each its own.
     order
-        Effects to visit, in turn; the others keep a posterior at zero.
+        Effects to update, in turn; the others keep a posterior at zero.
     reach
         (F,) largest |x - center|.
     engine
-        Who visits the words; None: threads of this process.
+        Who updates the words; None: threads of this process.
     """
 
     prior: Learned
@@ -189,7 +191,7 @@ class LearnedTextSolver:
     def start(self, problem: TextProblem) -> Mixture:
         """Weights where EM starts; log-rates without any effect."""
         n_timesteps = problem.design.n_timesteps
-        n_seen = int((np.diff(problem.design.steps) > 0).sum())
+        n_seen = int((np.diff(problem.design.step_offsets) > 0).sum())
         components = self.prior.components(LARGEST, SMALLEST_SHARE, n_timesteps, n_seen)
         free = np.zeros(int(self.groups.max()) + 1, dtype=np.bool_)
         pi = start_weights(self.prior, components, free)
@@ -233,7 +235,7 @@ class LearnedTextSolver:
         while len(history) < max_iter and not _settled(history, enough):
             if history and journal.due():
                 journal.write(_snapshot(state, words.paths(), history))
-            report = words.visit(state.law())
+            report = words.update(state.pass_inputs())
             value, counts = self._settle(problem, state, report)
             if self.prior.weights is None:
                 value += _learn(state, counts)
@@ -269,11 +271,11 @@ def _learn(state: Mixture, counts: FloatArray) -> float:
 
 def _drop(state: Mixture, words: WordPosteriors) -> None:
     """Forget components no group has a use for."""
-    keep = laws_in_use(state.log_pi)
+    keep = components_in_use(state.log_pi)
     if keep.all():
         return
     state.components = state.components.take(keep)
-    state.log_pi = kept_weights(state.log_pi, keep)
+    state.log_pi = renormalized_weights(state.log_pi, keep)
     state.prior_counts = np.ascontiguousarray(state.prior_counts[:, keep])
     words.keep(keep)
 

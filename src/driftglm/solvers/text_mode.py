@@ -1,7 +1,7 @@
 """Modes of a text model under one of the paper's priors, under ridge, or under a lasso.
 
 A pass evaluates the prior once (its quadratic bound then holds for all words at once, also where
-thousands of them share one scale), visits all words at fixed log-rates of the contexts, takes off
+thousands of them share one scale), updates all words at fixed log-rates of the contexts, takes off
 what all words of an effect have in common, and settles the log-rates. None of these lowers the
 floored log posterior.
 """
@@ -19,7 +19,7 @@ from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.rate_rounds import RateRounds
 from driftglm.solvers.stopping import last_rise, stands_still
 from driftglm.solvers.text_engine import WordEngine, Words, sweep_chunks_inplace
-from driftglm.solvers.text_mode_kernel import Law
+from driftglm.solvers.text_mode_kernel import ModePass
 from driftglm.solvers.text_problem import TextProblem
 from driftglm.solvers.text_threads import in_order
 
@@ -49,7 +49,7 @@ class TiedPrior:
     Parameters
     ----------
     prior
-        Law of one path, or of a group of paths that share scale and autocorrelation.
+        ModePass of one path, or of a group of paths that share scale and autocorrelation.
     by_effect
         Whether the words of an effect form one group.
     floor
@@ -61,9 +61,9 @@ class TiedPrior:
     floor: FloatArray
 
     def evaluate(self, beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Log density, laws (1 or V, F, 3), and E[rho] (F,) or (V, F).
+        """Log density, penalties (1 or V, F, 3), and E[rho] (F,) or (V, F).
 
-        Zero paths of a sparse prior count at the floor; their laws are never asked for.
+        Zero paths of a sparse prior count at the floor; their penalties are never asked for.
         """
         n_words, n_effects, n_steps = beta.shape
         shape = (1, n_effects) if self.by_effect else (n_words, n_effects)
@@ -71,9 +71,9 @@ class TiedPrior:
         n_tied = n_words if self.by_effect else 1
         floor = np.broadcast_to(self.floor * n_tied, shape).ravel()
         penalty = self._each(stats, floor, n_steps, n_tied)
-        laws = np.stack([penalty.omega, penalty.omega_alpha, penalty.omega_end], axis=-1)
+        penalties = np.stack([penalty.omega, penalty.omega_alpha, penalty.omega_end], axis=-1)
         rho = penalty.mean_rho.reshape(shape)
-        return float(penalty.log_density.sum()), laws.reshape(*shape, 3), rho
+        return float(penalty.log_density.sum()), penalties.reshape(*shape, 3), rho
 
     def _each(self, stats: PathStats, floor: FloatArray, n_steps: int, n_tied: int) -> Penalty:
         if not self.prior.sparse:
@@ -139,7 +139,7 @@ class ModeTextSolver:
     by_effect
         Whether all words of an effect share scale and autocorrelation.
     order
-        Effects to visit, in turn; the others stay at zero.
+        Effects to update, in turn; the others stay at zero.
     mean_square
         (F,) of the effects about their centers: the unit in which a path is small.
     strength
@@ -148,7 +148,7 @@ class ModeTextSolver:
         A pass that raises the objective by less per token is the last. Effects that occur together
         (the states of one district) are told apart slowly, long after probabilities have settled.
     engine
-        Who visits the words; None: threads of this process.
+        Who updates the words; None: threads of this process.
     """
 
     prior: PathPrior
@@ -215,8 +215,8 @@ class ModeTextSolver:
         ridge = replace(self, prior=Fixed(1.0, 0.9, "stationary"), by_effect=True)
         state = ridge.solve(problem, max_iter=N_START_PASSES, tol=1e-3, start=state).state
         if not self.by_effect:
-            _, laws, _ = self._tied().evaluate(state.beta)
-            self._sweep(problem, state, laws, decide=True)
+            _, penalties, _ = self._tied().evaluate(state.beta)
+            self._sweep(problem, state, penalties, decide=True)
         return state
 
     def _ascend(
@@ -237,10 +237,10 @@ class ModeTextSolver:
                 at.reason = StopReason.MAX_ITER.value
                 break
             self._bury(state)
-            laws = np.zeros((1, problem.shape[1], 3))
+            penalties = np.zeros((1, problem.shape[1], 3))
             if self.strength == 0.0:
-                _, laws, _ = tied.evaluate(state.beta)
-            likelihood, at.optimality = self._sweep(problem, state, laws)
+                _, penalties, _ = tied.evaluate(state.beta)
+            likelihood, at.optimality = self._sweep(problem, state, penalties)
             history.append(likelihood + self._log_prior(tied, state))
             if progress is not None:
                 progress(len(history), history[-1], int(state.alive.sum()))
@@ -259,27 +259,27 @@ class ModeTextSolver:
         return tied.evaluate(state.beta)[0]
 
     def _sweep(
-        self, problem: TextProblem, state: TextMode, laws: FloatArray, *, decide: bool = False
+        self, problem: TextProblem, state: TextMode, penalties: FloatArray, *, decide: bool = False
     ) -> tuple[float, float]:
-        """One pass over all words: the log-likelihood and the largest pull met."""
+        """One pass over all words: the log-likelihood and the largest gradient met."""
         zero_below = np.full(problem.shape[1], -1.0)
         if self._sparse and not self.by_effect:
             zero_below = ZERO * REFERENCE / self.mean_square
-        law = (laws, state.alive, zero_below, self.strength, decide)
-        expected, numbers = self._visit(problem, state, law)
+        penalty = (penalties, state.alive, zero_below, self.strength, decide)
+        expected, numbers = self._update(problem, state, penalty)
         state.log_rate = problem.settled(state.log_rate, in_order(expected))
         likelihood = problem.log_likelihood(float(in_order(numbers)[0]), state.log_rate)
         self._recentre(problem, state)
         return likelihood, float(numbers[:, 1].max())
 
-    def _visit(
-        self, problem: TextProblem, state: TextMode, law: Law
+    def _update(
+        self, problem: TextProblem, state: TextMode, penalty: ModePass
     ) -> tuple[FloatArray, FloatArray]:
         if self.engine is not None:
-            return self.engine.sweep(problem, self.order, law, state.beta, state.log_rate)
+            return self.engine.sweep(problem, self.order, penalty, state.beta, state.log_rate)
         shared = (problem.effects(), self.order)
         return sweep_chunks_inplace(
-            Words.of(problem), shared, law, state.beta, state.log_rate, self.n_jobs
+            Words.of(problem), shared, penalty, state.beta, state.log_rate, self.n_jobs
         )
 
     def _recentre(self, problem: TextProblem, state: TextMode) -> None:
@@ -307,5 +307,5 @@ class ModeTextSolver:
 
 def _snapshot(state: TextMode, at: _Place) -> Snapshot:
     """What it takes to go on with the next pass."""
-    kept = {"beta": state.beta, "log_rate": state.log_rate, "alive": state.alive}
-    return {**kept, "at": at.snapshot()}
+    arrays = {"beta": state.beta, "log_rate": state.log_rate, "alive": state.alive}
+    return {**arrays, "at": at.snapshot()}

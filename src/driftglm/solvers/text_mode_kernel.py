@@ -1,6 +1,6 @@
 """Modes of words' paths: every effect of one word in turn, each step checked exactly.
 
-Given the contexts' log-rates a word is a Poisson regression. One visit solves a tridiagonal system
+Given the contexts' log-rates a word is a Poisson regression. One update solves a tridiagonal system
 at the present curvature, inflated where the model promises too much (a count far above its mean
 would send a plain Newton step off by count / mean), and halves the step until the word's exact
 objective does not fall. The prior enters through a quadratic that touches it from below, so the
@@ -33,60 +33,64 @@ FACTOR = 4.0
 ROUNDING = 1e-12
 """A fall by less than this, relative to the terms it is the difference of, is none."""
 
-Law = tuple[FloatArray, BoolArray, FloatArray, float, bool]
+ModePass = tuple[FloatArray, BoolArray, FloatArray, float, bool]
 """(1 or V, F, 3) quadratic bounds of the prior; (F,) live effects; (F,) squared length below which
 a path is zero; strength of a lasso (0: none); whether paths without a mode are set to zero."""
 
 
 @kernel
-def _quadratic_form(path: FloatArray, law: FloatArray) -> float:
+def _quadratic_form(path: FloatArray, penalty: FloatArray) -> float:
     """path' P path with P the chain of (omega, omega_alpha, omega_end)."""
     n = path.shape[0]
-    total: float = law[2] * (path[0] ** 2 + path[n - 1] ** 2)
+    total: float = penalty[2] * (path[0] ** 2 + path[n - 1] ** 2)
     for t in range(n):
-        total += law[0] * path[t] ** 2
+        total += penalty[0] * path[t] ** 2
         if t + 1 < n:
-            total += 2.0 * law[1] * path[t] * path[t + 1]
+            total += 2.0 * penalty[1] * path[t] * path[t + 1]
     return total
 
 
 @kernel
-def _largest_pull(path: FloatArray, slope: FloatArray, law: FloatArray, strength: float) -> float:
+def _largest_gradient(
+    path: FloatArray, slope: FloatArray, penalty: FloatArray, strength: float
+) -> float:
     """Largest derivative along a path in units of one over its conditional deviation."""
     n = path.shape[0]
     worst = 0.0
     for t in range(n):
         if strength > 0.0:
-            pull = slope[0, t] - strength * np.sign(path[t])
+            gradient = slope[0, t] - strength * np.sign(path[t])
             if path[t] == 0.0:
-                pull = max(abs(slope[0, t]) - strength, 0.0)
+                gradient = max(abs(slope[0, t]) - strength, 0.0)
             bend = slope[1, t]
         else:
             beside = (path[t - 1] if t > 0 else 0.0) + (path[t + 1] if t < n - 1 else 0.0)
-            bend = law[0] + (law[2] if t == 0 else 0.0) + (law[2] if t == n - 1 else 0.0)
-            pull = slope[0, t] - bend * path[t] - law[1] * beside
+            bend = (
+                penalty[0] + (penalty[2] if t == 0 else 0.0) + (penalty[2] if t == n - 1 else 0.0)
+            )
+            gradient = slope[0, t] - bend * path[t] - penalty[1] * beside
             bend += slope[1, t]
         if bend > 0.0:
-            worst = max(worst, abs(pull) / np.sqrt(bend))
+            worst = max(worst, abs(gradient) / np.sqrt(bend))
     return worst
 
 
 @kernel
 def _aim_inplace(
-    path: FloatArray, slope: FloatArray, law: FloatArray, strength: float, work: FloatArray
+    path: FloatArray, slope: FloatArray, penalty: FloatArray, strength: float, work: FloatArray
 ) -> None:
     """work[0] = the path of highest quadratic model; slope[1] is the curvature to use."""
     n = path.shape[0]
     for t in range(n):
         h = slope[1, t]
         b = slope[0, t] + h * path[t]
-        work[0, t], work[1, t], work[2, t] = b, h + law[0], law[1]
+        work[0, t], work[1, t], work[2, t] = b, h + penalty[0], penalty[1]
         if strength > 0.0:
             work[0, t] = np.sign(b) * max(abs(b) - strength, 0.0)
             work[1, t], work[2, t] = max(h, 1e-300), 0.0
     if strength == 0.0:
-        work[1, 0] += law[2]
-        work[1, n - 1] += law[2]
+        work[1, 0] += penalty[2]
+        work[1, n - 1] += penalty[2]
     solve_tridiagonal_inplace(work[1], work[2], work[0])
 
 
@@ -114,21 +118,21 @@ def _fit_to_data(path: FloatArray, slope: FloatArray) -> float:
 
 
 @kernel
-def _visit_inplace(
+def _update_path_inplace(
     effects: Effects,
     i: int,
     rates: Rates,
     observed: FloatArray,
     path: FloatArray,
-    laws: tuple[FloatArray, float, float, bool],
+    penalties: tuple[FloatArray, float, float, bool],
     work: tuple[FloatArray, FloatArray, FloatArray],
     trial: tuple[FloatArray, FloatArray, FloatArray],
 ) -> float:
-    """Raise the word's objective along one path; returns the pull found there."""
-    law, zero_below, strength, decide = laws
+    """Raise the word's objective along one path; returns the gradient found there."""
+    penalty, zero_below, strength, decide = penalties
     slope, aim, nothing = work
     slope_inplace(effects, i, rates, observed, slope)
-    pull = _largest_pull(path, slope, law, strength)
+    gradient = _largest_gradient(path, slope, penalty, strength)
     n = path.shape[0]
     known = (observed, slope[2])
     if decide and _fit_to_data(path, slope) < 4.0 * n:
@@ -137,15 +141,15 @@ def _visit_inplace(
         path[:] = 0.0
         return 0.0
     _inflate_inplace(slope)
-    before = _quadratic_form(path, law)
+    before = _quadratic_form(path, penalty)
     for _ in range(N_TRIES):
-        _aim_inplace(path, slope, law, strength, aim)
+        _aim_inplace(path, slope, penalty, strength, aim)
         size = 0.0
         for t in range(n):
             size += aim[0, t] ** 2
         if size < zero_below:
             aim[0] = 0.0
-        gain = 0.5 * (before - _quadratic_form(aim[0], law))
+        gain = 0.5 * (before - _quadratic_form(aim[0], penalty))
         for t in range(n):
             gain -= strength * (abs(aim[0, t]) - abs(path[t]))
             aim[1, t] = aim[0, t] - path[t]
@@ -153,10 +157,10 @@ def _visit_inplace(
         if gain >= -ROUNDING * (1.0 + rates[2].sum()):
             commit_inplace(effects, i, rates, trial)
             path[:] = aim[0]
-            return pull
+            return gradient
         for t in range(n):
             slope[1, t] *= FACTOR
-    return pull
+    return gradient
 
 
 @kernel
@@ -166,17 +170,17 @@ def sweep_words_inplace(
     order: IntArray,
     counts: tuple[IntArray, IntArray, FloatArray],
     rows: tuple[FloatArray, FloatArray],
-    law: Law,
+    penalty: ModePass,
     beta: FloatArray,
     out: tuple[FloatArray, FloatArray],
 ) -> None:
-    """Visit the effects in `order` for every word of a chunk.
+    """Update the effects in `order` for every word of a chunk.
 
     `rows` holds the background (V, T) and the contexts' log-rates; `out` receives the chunk's
-    expected count of every context, and (2,) its sum of counts times eta and its largest pull.
+    expected count of every context, and (2,) its sum of counts times eta and its largest gradient.
     """
     background, log_rate = rows
-    laws, alive, zero_below, strength, decide = law
+    penalties, alive, zero_below, strength, decide = penalty
     expected, numbers = out
     n_effects, n_steps = beta.shape[1], beta.shape[2]
     n_contexts = log_rate.shape[0]
@@ -192,7 +196,7 @@ def sweep_words_inplace(
         counts_inplace(counts, w, effects[3], y, by_step)
         log_rates_inplace(effects, beta[w], sure, background[w], rates[0])
         start_rates_inplace(log_rate, effects[3], rates)
-        common = laws[w if laws.shape[0] > 1 else 0]
+        common = penalties[w if penalties.shape[0] > 1 else 0]
         for t in range(n_steps):
             numbers[0] += by_step[t] * background[w, t]
         for i in order:
@@ -202,10 +206,10 @@ def sweep_words_inplace(
                 continue
             observed_inplace(effects, i, y, by_step, observed)
             each = (common[i], zero_below[i], strength, decide)
-            pull = _visit_inplace(effects, i, rates, observed, path, each, work, trial)
-            numbers[1] = max(numbers[1], pull)
+            gradient = _update_path_inplace(effects, i, rates, observed, path, each, work, trial)
+            numbers[1] = max(numbers[1], gradient)
             for t in range(n_steps):
                 numbers[0] += observed[t] * path[t]
-        # Afresh, so that no rounding of the visits remains.
+        # Afresh, so that no rounding of the updates remains.
         log_rates_inplace(effects, beta[w], sure, background[w], rates[0])
         add_expected_inplace(log_rate, rates[0], expected)

@@ -1,6 +1,6 @@
 """Posteriors of words' paths under a mixture prior: every effect of one word in turn.
 
-A visit replaces a path's posterior by the one that a local quadratic of the word's Poisson
+An update replaces a path's posterior by the one that a local quadratic of the word's Poisson
 objective gives. The path's part of the exact bound is compared before and after; if it would fall,
 or the step is too long for a quadratic, the posterior moves part of the way, in its natural
 parameters h and b, along which small steps always rise.
@@ -95,18 +95,18 @@ def _prior_gain(phi: FloatArray, old: FloatArray, log_pi: FloatArray) -> tuple[f
 
 
 @kernel
-def _visit_inplace(
+def _update_path_inplace(
     effects: Effects,
     i: int,
     rates: Rates,
     observed: FloatArray,
     path: Path,
-    law: tuple[Tables, FloatArray, float],
+    component: tuple[Tables, FloatArray, float],
     work: Work,
     trial: tuple[FloatArray, FloatArray, FloatArray],
 ) -> None:
     """Raise the word's bound along one path."""
-    tables, log_pi, reach = law
+    tables, log_pi, reach = component
     slope, natural, move, parts, moments = work
     slope_inplace(effects, i, rates, observed, slope)
     damping = 1.0
@@ -135,25 +135,25 @@ def _visit_inplace(
 
 
 @kernel
-def visit_words_inplace(
+def update_words_inplace(
     words: tuple[int, int],
     effects: Effects,
     order: IntArray,
     counts: tuple[IntArray, IntArray, FloatArray],
     rows: tuple[FloatArray, FloatArray],
-    law: tuple[Tables, FloatArray, IntArray, FloatArray],
+    component: tuple[Tables, FloatArray, IntArray, FloatArray],
     paths: Paths,
     out: tuple[FloatArray, FloatArray, FloatArray],
 ) -> None:
-    """Visit the effects in `order` for every word of a chunk.
+    """Update the effects in `order` for every word of a chunk.
 
-    `rows` holds the background (V, T) and the contexts' log-rates; `law` the components' tables,
+    `rows` holds the background (V, T) and the contexts' log-rates; `component` the components' tables,
     log weights (G, K), each effect's group and its largest |x - center|. `out` receives the chunk's
     expected count of every context, (F, K) its sums of phi, and (2,) its sums of counts times eta
     and of divergences.
     """
     background, log_rate = rows
-    tables, log_pi, groups, reach = law
+    tables, log_pi, groups, reach = component
     mean, variance, h, b, phi, divergence = paths
     expected, members, numbers = out
     n_steps, n_components = mean.shape[2], phi.shape[2]
@@ -188,7 +188,7 @@ def visit_words_inplace(
                 divergence[w, i : i + 1],
             )
             each = (tables, log_pi[groups[i]], reach[i])
-            _visit_inplace(effects, i, rates, observed, path, each, work, trial)
+            _update_path_inplace(effects, i, rates, observed, path, each, work, trial)
             for t in range(n_steps):
                 numbers[0] += observed[t] * mean[w, i, t]
             numbers[1] += divergence[w, i]

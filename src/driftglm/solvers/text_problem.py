@@ -21,8 +21,8 @@ WordCounts = tuple[IntArray, IntArray, FloatArray]
 
 def add_documents(counts: Any, member: IntArray, n_contexts: int) -> csr_array:
     """(n_contexts, V) sums of the documents of every context; -1 is a member of none."""
-    kept = np.flatnonzero(member >= 0)
-    places = (np.ones(kept.size), (member[kept], kept))
+    present = np.flatnonzero(member >= 0)
+    places = (np.ones(present.size), (member[present], present))
     return csr_array(csr_array(places, shape=(n_contexts, member.size)) @ counts)
 
 
@@ -73,7 +73,7 @@ class TextProblem:
 
     @property
     def chunks(self) -> list[tuple[int, int]]:
-        """First and last (exclusive) word of the chunks the words are visited in."""
+        """First and last (exclusive) word of the chunks the words are updated in."""
         return chunks(self.n_words)
 
     def effects(self) -> Effects:
@@ -81,11 +81,11 @@ class TextProblem:
         design = self.design
         # One memory layout, or the kernels would be compiled again for the other.
         center = np.ascontiguousarray(design.center)
-        return design.values, design.rows, design.segments, design.steps, center
+        return design.values, design.rows, design.segments, design.step_offsets, center
 
     def start_log_rate(self) -> FloatArray:
         """(n_contexts,) mu_n = log N_n - log sum_w exp(theta_w): no effect has a say yet."""
-        return np.log(self.totals) - self.design.spread(logsumexp(self.background, axis=0))
+        return np.log(self.totals) - self.design.to_rows(logsumexp(self.background, axis=0))
 
     def log_likelihood(self, linear: float, log_rate: FloatArray) -> float:
         """sum c log p, from sum c (theta + mean eta) and settled log-rates.

@@ -23,14 +23,14 @@ def chunks(n_words: int) -> list[tuple[int, int]]:
 
 
 def run_chunks(
-    visit: Callable[[int, int, int], None],
+    update: Callable[[int, int, int], None],
     words: int | Sequence[tuple[int, int]],
     n_jobs: int | None,
 ) -> None:
-    """Call `visit(chunk, first, last)` for every chunk of so many words, or for those given."""
+    """Call `update(chunk, first, last)` for every chunk of so many words, or for those given."""
     given = chunks(words) if isinstance(words, int) else words
     parts = [(c, first, last) for c, (first, last) in enumerate(given)]
-    parallel_for(visit, parts, n_threads(n_jobs))
+    parallel_for(update, parts, n_threads(n_jobs))
 
 
 def in_order(parts: FloatArray) -> FloatArray:

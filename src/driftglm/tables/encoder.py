@@ -167,8 +167,8 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
     _check_roles(roles)
     for name in (*spec.drop, *spec.categorical):
         column(table, name, "drop" if name in spec.drop else "categorical")
-    kept = [str(name) for name in table.frame.columns if name not in spec.reserved]
-    found = tuple(_fit_column(table, name, spec) for name in kept)
+    names = [str(name) for name in table.frame.columns if name not in spec.reserved]
+    found = tuple(_fit_column(table, name, spec) for name in names)
     # A column with one level only says nothing; it has no indicator and no feature.
     words = None if spec.text is None else fit_words(texts(table, spec.text), spec.vocabulary)
     encoder = TableEncoder(spec, found, words, table.block_names)

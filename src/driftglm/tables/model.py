@@ -108,13 +108,17 @@ class TableModel(Storable):
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             parts = {"prediction": self.estimator.predict(X, **extras)}
             if self.classes:
-                parts |= self._spread("probability", self.estimator.predict_proba(X, **extras))
+                parts |= self._class_columns(
+                    "probability", self.estimator.predict_proba(X, **extras)
+                )
             if level is not None:
                 ends = self.estimator.predict_interval(X, level=level, **extras)
-                parts |= self._spread("lower", ends[..., 0]) | self._spread("upper", ends[..., 1])
+                parts |= self._class_columns("lower", ends[..., 0]) | self._class_columns(
+                    "upper", ends[..., 1]
+                )
         return pd.DataFrame(parts)
 
-    def _spread(self, name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    def _class_columns(self, name: str, values: np.ndarray) -> dict[str, np.ndarray]:
         """Columns of the frame: one, or one a class if there are more than two."""
         if values.ndim == 1:
             return {name: values}
@@ -225,17 +229,19 @@ def learned_sentence(table: pd.DataFrame) -> str:
     coefs = table[["coef_first", "coef_last", "coef_next"]].to_numpy(dtype=np.float64)
     table = table[(coefs != 0.0).any(axis=1)]
     # With several classes a feature has a row in each.
-    kept = _features(table[table["kind"] != "zero"])
+    included = _features(table[table["kind"] != "zero"])
     moving = _features(table[table["kind"].isin(["drifting", "sign-flip"])])
-    if not kept:
-        return f"None of {total} features matters: only the level of each step is predicted."
-    n_still = len(kept) - len(moving)
-    verb = "matters" if len(kept) == 1 else "matter"
+    if not included:
+        return f"None of {total} features matters: only the intercept of each step is predicted."
+    n_still = len(included) - len(moving)
+    verb = "matters" if len(included) == 1 else "matter"
     drift = "1 drifts" if len(moving) == 1 else f"{len(moving)} drift"
     named = f" ({', '.join(moving[:N_NAMED])})" if moving else ""
     still = f"{n_still} {'is' if n_still == 1 else 'are'} constant"
-    top = ", ".join(kept[:N_NAMED])
-    return f"{len(kept)} of {total} features {verb}, most of all {top}; {drift}{named}, {still}."
+    top = ", ".join(included[:N_NAMED])
+    return (
+        f"{len(included)} of {total} features {verb}, most of all {top}; {drift}{named}, {still}."
+    )
 
 
 def _features(rows: pd.DataFrame) -> list[str]:

@@ -187,8 +187,8 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
                 DataWarning,
             )
         ranked = sorted(self.word_counts_.items(), key=lambda item: (-item[1], item[0]))
-        kept = islice(ranked, self.first - 1, last)
-        self._vocabulary = {word: column for column, (word, _) in enumerate(kept)}
+        chosen = islice(ranked, self.first - 1, last)
+        self._vocabulary = {word: column for column, (word, _) in enumerate(chosen)}
 
     def _word_lists(self, raw_documents: Iterable[Any]) -> Iterator[list[str]]:
         """Words of each document, in order; documents are not kept."""

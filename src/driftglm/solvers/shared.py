@@ -1,4 +1,4 @@
-"""The background's own step: all directions at once, with the variance of highest evidence."""
+"""The step of the shared directions: all directions at once, with the variance of highest evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray
-from driftglm.objective import BackgroundState, Problem, State
+from driftglm.objective import Problem, SharedState, State
 from driftglm.solvers.damping import damped
 
 N_GRID = 61
@@ -20,27 +20,27 @@ N_POLISHED, FAR = 3, 1e-3
 """Newton steps from the maximum that was searched for, and the longest one that can be right."""
 
 
-def update_background(
+def update_shared(
     problem: Problem, state: State, score: FloatArray, curvature: FloatArray, damping: float = 1.0
 ) -> None:
-    """Set posterior and variance of the background given the rest; `score` is kept in step.
+    """Set posterior and variance of the shared directions given the rest; `score` is kept in step.
 
     Both at once: for every variance the best posterior is known, and what is left to choose is the
     variance of highest evidence, zero included. `state.eta` is not touched.
     """
-    if problem.background is None:
+    if problem.shared is None:
         return
-    z, old = problem.background.scores, state.background
+    z, old = problem.shared.scores, state.shared
     precision = problem.precision(state)
-    h = problem.background_gram(curvature, precision)
+    h = problem.shared_gram(curvature, precision)
     b = z.dot(problem.by_row(precision) * score) + np.einsum("rq,q->r", h, old.mean)
     if damping < 1.0:
         h, b = damped(h, b, (old.h, old.b, old.mean), damping)
-    state.background = posterior(h, b)
-    score -= curvature * z.times(state.background.mean - old.mean)
+    state.shared = posterior(h, b)
+    score -= curvature * z.times(state.shared.mean - old.mean)
 
 
-def posterior(h: FloatArray, b: FloatArray) -> BackgroundState:
+def posterior(h: FloatArray, b: FloatArray) -> SharedState:
     """The posterior under the prior variance v of highest evidence.
 
     The evidence is, up to a constant,
@@ -55,20 +55,20 @@ def posterior(h: FloatArray, b: FloatArray) -> BackgroundState:
     a = np.einsum("rq,r->q", vectors, b)
     variance = _best_variance(d, a)
     if variance == 0.0:
-        off = BackgroundState.off(b.size)
+        off = SharedState.off(b.size)
         off.h, off.b = h, b
         return off
     shrunk = variance / (1.0 + variance * d)
     along = shrunk * a
     covariance = np.einsum("rk,k,qk->rq", vectors, shrunk, vectors)
-    spread = (along**2 + shrunk) / variance
-    divergence = 0.5 * float(np.sum(spread - 1.0 + np.log1p(variance * d)))
+    ratio = (along**2 + shrunk) / variance
+    divergence = 0.5 * float(np.sum(ratio - 1.0 + np.log1p(variance * d)))
     mean = np.einsum("rk,k->r", vectors, along)
-    return BackgroundState(mean, covariance, h, b, variance, divergence)
+    return SharedState(mean, covariance, h, b, variance, divergence)
 
 
 def _best_variance(d: FloatArray, a: FloatArray) -> float:
-    """The variance of highest evidence, 0 if none is higher than that of no background."""
+    """The variance of highest evidence, 0 if none is higher than that of no shared."""
 
     def loss(log_variance: Any) -> Any:
         v = np.exp(log_variance)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def spread_apart(wanted: NDArray[Any], room: float) -> NDArray[Any]:
+def apart(wanted: NDArray[Any], room: float) -> NDArray[Any]:
     """Places as near to those wanted as can be, no two closer than `room`.
 
     The least-squares answer: with the room between neighbours taken off, places must only not
@@ -16,7 +16,7 @@ def spread_apart(wanted: NDArray[Any], room: float) -> NDArray[Any]:
 
     Examples
     --------
-    >>> spread_apart(np.array([1.0, 0.0, 1.0]), 0.5).tolist()
+    >>> apart(np.array([1.0, 0.0, 1.0]), 0.5).tolist()
     [0.75, 0.0, 1.25]
     """
     values = np.asarray(wanted, dtype=np.float64)
@@ -29,7 +29,7 @@ def spread_apart(wanted: NDArray[Any], room: float) -> NDArray[Any]:
             mean, count = blocks.pop()
             total = blocks[-1][1] + count
             blocks[-1] = [(blocks[-1][0] * blocks[-1][1] + mean * count) / total, total]
-    level = np.concatenate([np.full(int(n), mean) for mean, n in blocks] or [np.zeros(0)])
+    base = np.concatenate([np.full(int(n), mean) for mean, n in blocks] or [np.zeros(0)])
     out = np.empty_like(values)
-    out[order] = level + shifts
+    out[order] = base + shifts
     return out

@@ -1,4 +1,4 @@
-"""The background: directions of all columns together, and what a level is seen as."""
+"""the shared directions: directions of all columns together, and what an intercept is seen as."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from driftglm.design.directions import _orthonormal
 from driftglm.design.scores import row_variances, weighted_gram
 from driftglm.fitting import posteriors
 from driftglm.priors import Learned
-from driftglm.solvers.background import posterior
+from driftglm.solvers.shared import posterior
 
 N_STEPS = 6
 
@@ -33,7 +33,7 @@ def test_sums_over_rows_are_those_of_numpy(rng):
 
 
 def test_the_posterior_is_that_of_ridge_at_the_variance_of_highest_evidence(rng):
-    """Against the marginal law of y with a dense covariance matrix."""
+    """Against the marginal component of y with a dense covariance matrix."""
     z, noise = rng.normal(size=(40, 3)), 0.3
     y = z @ np.array([0.4, -0.2, 0.3]) + np.sqrt(noise) * rng.normal(size=40)
     h, b = z.T @ z / noise, z.T @ y / noise
@@ -52,7 +52,7 @@ def test_the_posterior_is_that_of_ridge_at_the_variance_of_highest_evidence(rng)
     assert_allclose(found.divergence, 0.5 * (spread / found.variance - 3 + ratio), atol=1e-10)
 
 
-def test_a_background_that_says_nothing_is_off():
+def test_shared_directions_that_says_nothing_is_off():
     found = posterior(np.eye(3), np.array([0.1, 0.0, -0.1]))
     assert found.variance == 0.0
     assert not found.mean.any()
@@ -89,7 +89,7 @@ def test_signal_spread_over_all_columns_is_found_and_predicted(rng):
     assert_allclose(model.predict(X[250:]), X[250:] @ model.coef_ + model.intercept_, atol=1e-10)
 
 
-def test_intervals_know_that_the_background_is_shared(rng):
+def test_intervals_know_that_the_shared_directions_is_shared(rng):
     """The variance of a row by hand: own parts one by one, the shared part with its covariance."""
     X, _, y, time = panel(rng)
     model = DriftRegressor().fit(X, y, time=time)
@@ -97,46 +97,46 @@ def test_intervals_know_that_the_background_is_shared(rng):
     assert step.joint.shape[1] > 0
     away = X[:5] - step.center
     total = np.diag(step.coef_variance) + step.joint @ step.joint.T
-    variance = np.diag(away @ total @ away.T) + step.level_variance + model.noise_variance_
+    variance = np.diag(away @ total @ away.T) + step.intercept_variance + model.noise_variance_
     width = np.diff(model.predict_interval(X[:5]), axis=1).ravel()
     assert_allclose(width, 2 * 1.6448536 * np.sqrt(variance), rtol=1e-6)
     assert_allclose(np.sqrt(step.total_variance), np.sqrt(np.diag(total)))
 
 
 @pytest.mark.parametrize("make", [DriftRegressor, DriftClassifier, DriftPoissonRegressor])
-def test_the_bound_rises_with_a_background_in_every_family(make, rng):
+def test_the_bound_rises_with_shared_directions_in_every_family(make, rng):
     X, eta, y, time = panel(rng, noise=0.3)
     if make is DriftClassifier:
         y = np.digitize(y, [-0.7, 0.7])
     if make is DriftPoissonRegressor:
         y = rng.poisson(np.exp(np.clip(eta, -3, 3)))
     model = make().fit(X, y, time=time)
-    assert max(fit.background.root.shape[1] for fit in model._fits) > 0
+    assert max(fit.shared.root.shape[1] for fit in model._fits) > 0
     rises = np.diff(model.objective_history_)
     assert rises.min() > -1e-7 * abs(model.objective_history_[-1])
 
 
 def test_few_columns_have_no_background(rng):
     X, _, y, time = panel(rng, n_features=9)
-    assert DriftRegressor().fit(X, y, time=time)._fits[0].background.root.shape[1] == 0
+    assert DriftRegressor().fit(X, y, time=time)._fits[0].shared.root.shape[1] == 0
     with pytest.raises(ValueError, match="n_directions=-1"):
         Learned(n_directions=-1)
 
 
-# ------------------------------------------------------------------------- views of the levels
+# ------------------------------------------------------------------------- views of the intercepts
 
 
 def persistent(rng, *, free):
-    """A column whose mean wanders from step to step; y follows it, or has a level of its own."""
+    """A column whose mean wanders from step to step; y follows it, or has an intercept of its own."""
     time = np.repeat(np.arange(14), 40)
     wander = np.cumsum(rng.normal(size=14)) * 0.7
     X = wander[time, None] * np.array([1.0, 0.9, 0.8]) + rng.normal(size=(560, 3)) * 0.4
-    level = 3.0 * rng.normal(size=14) if free else np.zeros(14)
-    y = level[time] + X @ np.array([0.5, 0.3, 0.1]) + 0.5 * rng.normal(size=560)
+    intercept = 3.0 * rng.normal(size=14) if free else np.zeros(14)
+    y = intercept[time] + X @ np.array([0.5, 0.3, 0.1]) + 0.5 * rng.normal(size=560)
     return X, y, time
 
 
-def test_what_columns_explain_from_step_to_step_is_not_taken_for_a_level():
+def test_what_columns_explain_from_step_to_step_is_not_taken_for_a_intercept():
     errors, views = [], []
     for seed in range(6):
         X, y, time = persistent(np.random.default_rng(seed), free=False)
@@ -147,7 +147,7 @@ def test_what_columns_explain_from_step_to_step_is_not_taken_for_a_level():
     assert views.count("residual") >= 4
 
 
-def test_levels_that_move_by_themselves_are_seen_as_such():
+def test_intercepts_that_move_by_themselves_are_seen_as_such():
     views = []
     for seed in range(4):
         X, y, time = persistent(np.random.default_rng(seed), free=True)
@@ -165,8 +165,8 @@ def test_an_update_keeps_the_view():
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_counts_whose_levels_were_constant_first_are_not_stuck_there(seed):
-    """Freeing levels changes their prior, and the fall must not be held against the next step."""
+def test_counts_whose_intercepts_were_constant_first_are_not_stuck_there(seed):
+    """Freeing intercepts changes their prior, and the fall must not be held against the next step."""
     rng = np.random.default_rng(seed)
     time = np.arange(300) * N_STEPS // 300
     factors = rng.normal(size=(300, 4)) + 1.5 * rng.normal(size=(N_STEPS, 4))[time]
@@ -176,10 +176,10 @@ def test_counts_whose_levels_were_constant_first_are_not_stuck_there(seed):
     model = DriftPoissonRegressor().fit(X, y, time=time)
     assert model._view == "residual"
     assert model.converged_  # a warning, and thus an error, if not
-    assert 0 < model._fits[0].levels.law[0, 0] < 1, "the level may move"
+    assert 0 < model._fits[0].intercepts.dynamics[0, 0] < 1, "the intercept may move"
 
 
-# ------------------------------------------------------- what the background must not depend on
+# ------------------------------------------------------- what the shared directions must not depend on
 
 
 def test_neither_the_order_of_rows_nor_repeating_them_matters(rng):
@@ -188,7 +188,7 @@ def test_neither_the_order_of_rows_nor_repeating_them_matters(rng):
     once = DriftRegressor().fit(X, y, time=time, sample_weight=weights.astype(float))
     rows = rng.permutation(np.repeat(np.arange(300), weights))
     repeated = DriftRegressor().fit(X[rows], y[rows], time=time[rows])
-    assert once._fits[0].background.root.shape[1] == 7
+    assert once._fits[0].shared.root.shape[1] == 7
     assert_allclose(repeated.objective_history_[-1], once.objective_history_[-1], rtol=1e-8)
     assert_allclose(repeated.coef_, once.coef_, atol=1e-6)
 
@@ -243,7 +243,7 @@ def test_what_a_row_is_expected_to_be_is_what_the_bound_was_computed_with(rng, m
     model.fit(X, y, time=time, exposure=exposure)
     ((attempt, result),) = ends
     state = result.states[0]
-    assert state.background.variance > 0
+    assert state.shared.variance > 0
     mean, variance = model._eta_moments(X, time, exposure)
     assert_allclose(state.eta, mean, atol=1e-10)
     assert_allclose(state.eta_variance, variance, atol=1e-10)

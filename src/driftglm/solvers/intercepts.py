@@ -1,0 +1,166 @@
+"""The intercepts' own step: intercept and always-in paths, one after the other, in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from driftglm._typing import FloatArray
+from driftglm.objective import Problem, State
+from driftglm.priors.gaussian_path import best_intercept_dynamics, kl_divergence, posterior_inplace
+from driftglm.priors.learned import intercept_components, intercept_log_weights
+from driftglm.priors.mixture import (
+    Components,
+    Tables,
+    average_inplace,
+    log_evidences_inplace,
+    weights_inplace,
+    with_empty_steps,
+)
+from driftglm.solvers.damping import damp_inplace
+
+
+def update_intercepts(
+    problem: Problem,
+    state: State,
+    score: FloatArray,
+    curvature: FloatArray,
+    *,
+    learn_dynamics: bool = True,
+    damping: float = 1.0,
+) -> float:
+    """Set every intercept's posterior given the rest; `score` is kept in step.
+
+    The component of the deviations (variance, autocorrelation) is set to the one of highest evidence,
+    which is where EM would end. Returns the largest scaled gradient met, in the units of
+    `SolverResult.optimality`. `state.eta` is not touched.
+
+    An intercept that has no component to learn is a point where the family is not quadratic: a mode, as
+    the paths are.
+    """
+    worst = 0.0
+    for j, h, b in _each_intercept(problem, state, score, curvature, damping):
+        variance, rho = state.intercept_dynamics[j]
+        if learn_dynamics and h.size > 1 and not problem.intercepts.static[j] and h.any():
+            scale = float(problem.intercepts.scale[j])
+            variance, rho = best_intercept_dynamics(h, b, scale, (variance, rho))
+            state.intercept_dynamics[j] = variance, rho
+        out = np.empty((3, h.size))
+        _, logdet = posterior_inplace(h, b, (np.inf, variance, rho), out)
+        state.intercept_divergence[j] = kl_divergence(h, b, out, logdet)
+        if not problem.family.quadratic and (h.size == 1 or problem.intercepts.static[j]):
+            out[1], state.intercept_divergence[j] = 0.0, 0.0
+        worst = max(worst, _set_intercept(state, j, out, h))
+    return worst
+
+
+def average_intercepts(
+    problem: Problem,
+    state: State,
+    score: FloatArray,
+    curvature: FloatArray,
+    *,
+    damping: float = 1.0,
+    flat: bool = False,
+) -> float:
+    """As `update_intercepts`, but averaged over the components of `intercept_components` instead of choosing.
+
+    `flat` keeps all intercepts constant over time.
+    """
+    worst = 0.0
+    for j, h, b in _each_intercept(problem, state, score, curvature, damping):
+        intercepts = problem.intercepts
+        out, state.intercept_divergence[j], component = intercept_posterior(
+            float(intercepts.scale[j]), bool(intercepts.static[j]) or flat, h, b
+        )
+        state.intercept_dynamics[j] = component
+        worst = max(worst, _set_intercept(state, j, out, h))
+    return worst
+
+
+def intercept_posterior(
+    scale: float, static: bool, h: FloatArray, b: FloatArray
+) -> tuple[FloatArray, float, tuple[float, float]]:
+    """Mean and variance (2, T), divergence from the prior, and (P(moving), E[rho | moving])."""
+    components, _ = intercept_tables(scale, h.size, static)
+    out, phi, divergence = _averaged(scale, static, h, b)
+    moving = float(phi[1:].sum())
+    rho = float(phi[1:] @ components.rho[1:]) / moving if moving > 0 else 1.0
+    return out, divergence, (moving, rho)
+
+
+def intercept_forecast(
+    scale: float, static: bool, h: FloatArray, b: FloatArray, n_steps: int
+) -> tuple[float, float]:
+    """Mean and variance `n_steps` after the last, averaged over an intercept's components."""
+    out = _averaged(scale, static, *with_empty_steps(h, b, n_steps))[0]
+    return float(out[0, -1]), float(out[1, -1])
+
+
+def forecast_of_dynamics(
+    component: tuple[float, float], h: FloatArray, b: FloatArray, n_steps: int
+) -> tuple[float, float]:
+    """The same under one component, the variance and autocorrelation of an intercept's deviations."""
+    h, b = with_empty_steps(h, b, n_steps)
+    out = np.empty((3, h.size))
+    posterior_inplace(h, b, (np.inf, *component), out)
+    return float(out[0, -1]), float(out[1, -1])
+
+
+@lru_cache(maxsize=64)
+def intercept_tables(scale: float, n_timesteps: int, static: bool) -> tuple[Components, Tables]:
+    """An intercept's components and their tables, which are asked for in every pass."""
+    components = intercept_components(scale, n_timesteps, static=static)
+    return components, components.tables()
+
+
+def _averaged(
+    scale: float, static: bool, h: FloatArray, b: FloatArray
+) -> tuple[FloatArray, FloatArray, float]:
+    """Mean and variance (2, T), weights of the components, divergence from the prior."""
+    components, tables = intercept_tables(scale, h.size, static)
+    log_pi = intercept_log_weights(components.count)
+    evidence, parts, phi = (
+        np.empty(components.count),
+        np.empty((3, components.count)),
+        np.empty(components.count),
+    )
+    log_evidences_inplace(h, b, tables, evidence, parts)
+    weights_inplace(evidence, log_pi, phi)
+    out = np.empty((2, h.size))
+    divergence = average_inplace(h, b, tables, phi, parts, out)
+    return out, phi, divergence - float(phi @ log_pi)
+
+
+def intercept_information(
+    problem: Problem, state: State, j: int, score: FloatArray, curvature: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """h and b of an intercept: curvature and linear term of its likelihood, step by step."""
+    precision, column = problem.precision(state), problem.intercepts.columns[j]
+    h = precision * problem.design.by_step(curvature * column * column)
+    b = precision * problem.design.by_step(score * column) + h * state.intercept_mean[j]
+    return h, b
+
+
+def _each_intercept(
+    problem: Problem, state: State, score: FloatArray, curvature: FloatArray, damping: float
+) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+    """Every intercept with its h and b; the score follows what is done to the intercept in between."""
+    for j, column in enumerate(problem.intercepts.columns):
+        before = state.intercept_mean[j].copy()
+        h, b = intercept_information(problem, state, j, score, curvature)
+        if damping < 1.0:
+            old = state.intercept_h[j], state.intercept_b[j], before
+            damp_inplace(h, b, old, 1.0, damping)
+        state.intercept_h[j], state.intercept_b[j] = h, b
+        yield j, h, b
+        score -= curvature * column * problem.design.to_rows(state.intercept_mean[j] - before)
+
+
+def _set_intercept(state: State, j: int, out: FloatArray, h: FloatArray) -> float:
+    """Store an intercept's posterior; returns its largest move in units of its precision."""
+    change = np.abs(out[0] - state.intercept_mean[j]) * np.sqrt(h)
+    state.intercept_mean[j], state.intercept_variance[j] = out[0], out[1]
+    return float(np.max(change, initial=0.0))
