@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import BaseEstimator
 
 from driftglm.evaluation import Comparison, RollingOrigin
 from driftglm.report import write_report
@@ -91,7 +92,7 @@ def _compile_kernels(table: Table, n_jobs: int) -> None:
     Parallel(n_jobs=n_jobs)(delayed(_fit_quietly)(model, rows) for model in models)
 
 
-def _fit_quietly(model: Any, rows: Training) -> None:
+def _fit_quietly(model: BaseEstimator, rows: Training) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(rows.X, rows.y, time=rows.time)
