@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from driftglm.cli.compare import report_optional
+from driftglm.cli.console import report_optional
 
 FIT = ("--target", "price", "--time", "year")
 COMPARE = ("compare", "sales.csv", *FIT, "-o", "results")

@@ -46,7 +46,6 @@ def fail(message: object, code: int = BAD_INPUT) -> NoReturn:
     `code` is 2 for bad usage or data, 1 for a run that failed.
     """
     sys.stderr.write(f"error: {one_line(message)}\n")
-    sys.stderr.flush()
     raise typer.Exit(code)
 
 
@@ -72,7 +71,6 @@ def note(message: object) -> None:
     """One line on stderr about what is going on; not with --quiet."""
     if not SETTINGS.quiet:
         sys.stderr.write(f"{one_line(message)}\n")
-        sys.stderr.flush()
 
 
 def say(text: object = "") -> None:

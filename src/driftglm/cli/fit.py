@@ -16,15 +16,7 @@ if TYPE_CHECKING:
     from driftglm.tables import TableModel, Training
 
 TOP, FEW = 10, 3
-# Column of the summary -> what the table calls it.
-FIGURES = {
-    "inclusion_probability": "included",
-    "coef_first": "first",
-    "coef_last": "last",
-    "coef_next": "next",
-    "lower": "lower",
-    "upper": "upper",
-}
+FIGURES = ("inclusion_probability", "coef_first", "coef_last", "coef_next", "lower", "upper")
 
 
 @opt.flattened
@@ -100,9 +92,7 @@ def _facts(rows: Training, model: TableModel, summary: pd.DataFrame) -> dict[str
 
 
 def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> None:
-    span = facts["first_step"]
-    if facts["steps"] > 1:
-        span = f"{facts['first_step']} to {facts['last_step']}"
+    span = " to ".join(dict.fromkeys([facts["first_step"], facts["last_step"]]))
     line = f"{facts['rows']} rows, {facts['steps']} steps ({span}), {facts['n_features']} features"
     family = model.estimator.family_
     if family.has_noise:
@@ -123,6 +113,9 @@ def print_features(summary: pd.DataFrame) -> None:
         [str(row[name]) for name in lead] + [f"{row[name]:.3g}" for name in figures]
         for _, row in rows.iterrows()
     ]
-    say_table(lead + [FIGURES[name] for name in figures], body)
+    short = [
+        name.replace("inclusion_probability", "included").removeprefix("coef_") for name in figures
+    ]
+    say_table(lead + short, body)
     if len(summary) > len(rows):
         say(f"... and {len(summary) - len(rows)} more; --json lists all.")

@@ -88,18 +88,15 @@ def _report(error: BaseException) -> int:
 
 def _described(error: BaseException) -> tuple[int, str]:
     if callable(getattr(error, "format_message", None)):  # bad usage, as Typer found it
-        context = getattr(error, "ctx", None)
-        path = getattr(context, "command_path", None) or "driftglm"
+        path = getattr(getattr(error, "ctx", None), "command_path", None) or "driftglm"
         said = one_line(error.format_message()).rstrip(".")  # type: ignore[attr-defined]
         end = "" if said.endswith("?") else "."
         return int(getattr(error, "exit_code", BAD_INPUT)), f"{said}{end} See {path} --help."
+    code = BAD_INPUT if isinstance(error, USERS_FAULT) else FAILED
     if isinstance(error, OSError) and error.filename is not None:
-        said = f"{error.filename}: {error.strerror}."
-        return BAD_INPUT if isinstance(error, USERS_FAULT) else FAILED, said
-    if isinstance(error, USERS_FAULT):
-        return BAD_INPUT, str(error)
-    if isinstance(error, BrokenCommandError):
-        return FAILED, str(error)
+        return code, f"{error.filename}: {error.strerror}."
+    if isinstance(error, (BrokenCommandError, *USERS_FAULT)):
+        return code, str(error)
     if isinstance(error, MemoryError):
         return FAILED, "there is not enough memory; use fewer rows or columns."
     hint = "" if SETTINGS.debug else " (--debug shows where)"

@@ -88,9 +88,8 @@ def _add_command(name: str) -> None:
         from driftglm.experiments.pages import text_page
 
         folder, settings = out or Path(f"reproduce-{name}"), choices.settings()
-        run = getattr(experiments, f"reproduce_{name}")
-        progress = console.shows_progress()
-        result = run(corpus, out=folder, settings=settings, n_jobs=jobs, verbose=progress)
+        run, verbose = getattr(experiments, f"reproduce_{name}"), console.shows_progress()
+        result = run(corpus, out=folder, settings=settings, n_jobs=jobs, verbose=verbose)
         if json:
             console.print_json(result.to_dict())
         else:

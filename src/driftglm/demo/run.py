@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from importlib.resources import files as package_files
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
@@ -51,11 +50,10 @@ def load_volatility() -> Table:
     return Table(pd.read_csv(BytesIO(data), compression="gzip"), "volatility.csv.gz")
 
 
-def provenance() -> dict[str, Any]:
+def provenance() -> dict[str, object]:
     """Sources, licence facts and checksums of the table."""
     text = package_files("driftglm.demo").joinpath("volatility.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return dict(json.loads(text))
 
 
 def run_demo(

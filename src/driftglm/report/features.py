@@ -10,16 +10,9 @@ from driftglm.estimators.base import DriftEstimator
 from driftglm.report.paths import PathRows, by_rank, paths_of
 
 KINDS = ["zero", "static", "drifting", "sign-flip"]
-NUMBERS = {
-    "inclusion": "inclusion_probability",
-    "first": "coef_first",
-    "last": "coef_last",
-    "next": "coef_next",
-    "lower": "lower",
-    "upper": "upper",
-    "change": "change",
-    "autocorrelation": "autocorrelation",
-}
+COEFFICIENTS = ("first", "last", "next")
+NUMBERS = {"inclusion": "inclusion_probability"} | {name: f"coef_{name}" for name in COEFFICIENTS}
+NUMBERS |= {name: name for name in ("lower", "upper", "change", "autocorrelation")}
 
 
 def feature_rows(model: DriftEstimator, feature_names: ArrayLike | None = None) -> PathRows:

@@ -15,7 +15,6 @@ N_POINTS = 2000
 N_NUMBERS = 60_000
 """Most numbers of all models together."""
 N_BINS = 10
-TWO = 2
 
 
 def forecasts(comparison: Comparison) -> dict[str, Any] | None:
@@ -54,7 +53,7 @@ def _actual(comparison: Comparison) -> tuple[FloatArray, str] | None:
         return (y.astype(np.float64), "value") if numeric else None
     # 0 or 1, where forecasts are probabilities of the second of two classes.
     classes, member = np.unique(comparison.y, return_inverse=True)
-    if classes.size != TWO:
+    if classes.size != 2:  # noqa: PLR2004
         return None
     name = comparison.models[0]
     given = np.where(member == 1, comparison.prediction[name], 1 - comparison.prediction[name])

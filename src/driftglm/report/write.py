@@ -85,8 +85,7 @@ def write_report(
         "sentence": sentence or "",
         "top": top,
         "facts": facts(model, comparison, settings),
-    }
-    content |= _findings(model, comparison, feature_names)
+    } | _findings(model, comparison, feature_names)
     write_atomically(target, page(content).encode("utf-8", "replace"))
     return target
 
