@@ -6,15 +6,12 @@ import pytest
 from driftglm import DriftPoissonRegressor, DriftRegressor
 from driftglm.report.encode import significant
 from driftglm.report.facts import facts
+from driftglm.simulate import simulate_panel
 
 
-def rows(n_features=4, n_steps=4, n=30):
-    """A panel whose first column matters, more in every other step."""
-    rng = np.random.default_rng(0)
-    time = np.repeat(np.arange(2001, 2001 + n_steps), n)
-    X = rng.normal(size=(time.size, n_features))
-    y = X[:, 0] * np.where(time % 2, 1.5, 0.5) + 0.3 * rng.normal(size=time.size)
-    return X, y, time
+def rows(n_steps=4, n=30):
+    panel = simulate_panel(n_timesteps=n_steps, rows_per_step=n, n_features=4, n_active=2)
+    return panel.X, panel.y, panel.time + 2001
 
 
 @pytest.fixture(scope="module")
