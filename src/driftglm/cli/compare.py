@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DIGITS = 4
 
 
-class TestSteps(NamedTuple):
+class TestedSteps(NamedTuple):
     """Options that say which steps are tested, as typed."""
 
     dev: Annotated[
@@ -57,7 +57,7 @@ def command(
         Path, Option("--output", "-o", metavar="DIR", help="Folder for results; resumes there.")
     ],
     columns: opt.TableOptions,
-    tested: TestSteps,
+    tested: TestedSteps,
     models: Annotated[
         list[str] | None,
         Option(
