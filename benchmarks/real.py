@@ -72,7 +72,7 @@ LEARNED = """## What was learned
 - elec2: features that say nothing for a year (the neighbouring state's market before it was linked)
   and columns whose mean wanders cannot be told from the intercept. Centring columns at their step's own
   mean was worth more than everything else together; the
-  [decision](../adr/0007-the-level-of-a-step.md) has the figures.
+  [decision](../adr/0007-the-intercept-of-a-step.md) has the figures.
 - bike_hour: counts scatter 20 to 30 times more than a Poisson component. Without a dispersion every
   wiggle of a month is certain, and so is its drift. The season turns so fast that the last month
   alone is a strong baseline; the learned prior is intercept with it in loss, and knows how sure it is.

@@ -35,7 +35,7 @@ class Ran:
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Run `driftglm ...` in a temporary folder."""
+    """Run `driftglm ...` in a temporary folder; `run.fails` gives the error's one line."""
     monkeypatch.chdir(tmp_path)
 
     def call(*words, code=0):
@@ -45,6 +45,7 @@ def run(tmp_path, monkeypatch):
             assert ran.code == code, (ran.out, ran.err, result.exception)
         return ran
 
+    call.fails = lambda *words: call(*words, code=None).error()
     return call
 
 
@@ -67,6 +68,19 @@ def rows():
         + 0.3 * rng.normal(size=year.size)
     )
     return frame
+
+
+@pytest.fixture
+def spoil(rows):
+    """The rows with other texts in some cells of a column; r3="x" is row 3."""
+
+    def spoiled(name, **cells):
+        texts = rows[name].map("{:.3f}".format)
+        for row, text in cells.items():
+            texts[int(row[1:])] = text
+        return rows.assign(**{name: texts})
+
+    return spoiled
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from driftglm import DriftRegressor
 from driftglm.baselines import LassoAll
@@ -18,6 +19,7 @@ from driftglm.data.timesteps import TimeAxis
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 
 WORDS = ("--target", "price", "--time", "year", "-o", "out")
+COMPARE = ("compare", "sales.csv", "--target", "price", "--time", "year", "-o", "results")
 FEW = ("--models", "lasso-all,exact")
 
 
@@ -133,3 +135,34 @@ def test_a_killed_run_resumes_and_gives_the_same(run, tmp_path):
     fresh = run(*words).json
     assert resumed["table"] == fresh["table"]
     assert resumed["params"] == fresh["params"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--n-test", "1", "--jobs", "0"), "pass 1 or more, or -1"),
+        (("--n-test", "1", "--models", ""), "names none"),
+        (("--n-test", "1", "--freq", "0"), "a step is 1 or more"),
+        (("--test", "1:99999999999"), "more than 100000 steps"),
+        (("--test", "1000-01-01:3000-01-01", "--freq", "D"), "more than 100000 steps"),
+    ],
+)
+def test_options_out_of_range_are_bad_usage(words, message, run, table):
+    del table
+    assert message in run.fails(*COMPARE, *words)
+
+
+def test_baselines_and_more_than_two_classes(run, rows):
+    price = pd.cut(rows["price"], 3, labels=["low", "mid", "high"])
+    rows.assign(price=price).to_csv("sales.csv", index=False)
+    said = run.fails(*COMPARE, "--n-test", "1")
+    assert "3 classes" in said
+    assert "--models learned,exact,variational" in said
+
+
+def test_levels_that_are_mostly_numbers_at_an_origin_do_not_end_a_comparison(run, rows):
+    grade = ["1" if year < 2003 else "x" for year in rows["year"]]
+    grade[0] = "x"  # of the rows before 2003 nearly all are numbers, of all rows half
+    rows.assign(grade=grade).to_csv("sales.csv", index=False)
+    words = ("--test", "2003:2004", "--models", "ridge-all,lasso-all", "--json")
+    assert run(*COMPARE, *words).json["best"]

@@ -78,3 +78,9 @@ def test_a_bad_file_leaves_no_manifest(run):
     words = ("shard", "bad.csv", "-o", "parts", "--rows", 2, "--time", "year", "--freq", "Y")
     assert "'never'" in run(*words, code=None).error()
     assert not Path("parts/manifest.json").exists()
+
+
+def test_a_header_alone_makes_no_shards(run):
+    Path("empty.csv").write_text("year,price,size\n", encoding="utf-8")
+    assert "has no rows" in run.fails("shard", "empty.csv", "-o", "parts")
+    assert not Path("parts/manifest.json").exists()

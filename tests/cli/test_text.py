@@ -107,3 +107,10 @@ def test_errors_name_the_repair(run, reports, fitted):
         "a file of `driftglm fit` is needed"
         in run("predict", "w.drift", reports, code=None).error()
     )
+
+
+def test_documents_left_out_are_counted(run):
+    lines = [f"{k // 4},200{k % 3 + 1}-01-01,{k % 2},gold iron wheat" for k in range(24)]
+    Path("docs.csv").write_text("\n".join(["id,date,kind,text", *lines]), encoding="utf-8")
+    said = run("text", "fit", "docs.csv", "-o", "w.drift").err
+    assert "warning: 18 repeated documents left out." in said

@@ -26,7 +26,7 @@ def test_the_layers_are_those_that_are_enforced():
     assert listed == there - {"__init__", "__main__", "__pycache__", "py"}
 
 
-@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("page", ["docs/architecture.md", "docs/glossary.md", "CONTRIBUTING.md"])
 def test_every_file_named_is_there(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     named = set(re.findall(r"[\w/]+/\w+\.(?:py|md|toml)", text))
@@ -36,10 +36,12 @@ def test_every_file_named_is_there(page):
         assert any(place.exists() for place in places), name
 
 
-def test_every_name_in_code_font_is_defined():
+@pytest.mark.parametrize("page", ["architecture.md", "glossary.md"])
+def test_every_name_in_code_font_is_defined(page):
     """Classes and functions that the page names exist under that name."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     code = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
-    for dotted in re.findall(r"`([A-Za-z_]+(?:\.(?!toml)[a-zA-Z_]+)?)`", PAGE):
+    for dotted in re.findall(r"`([A-Za-z_]+(?:\.(?!toml)[a-zA-Z_]+)?)`", text):
         for name in dotted.split("."):
             assert re.search(rf"\b{name}\b", code), dotted
 

@@ -55,7 +55,7 @@ def value(family, y, mean, variance):
 
 
 @pytest.mark.parametrize("eta", [-6.0, -0.3, 0.0, 2.0, 8.0])
-def test_f_is_the_component_of_y(family, eta):
+def test_f_is_the_log_density_of_y(family, eta):
     for y in (0.01, 1.0, 40.0):
         expected = gamma.logpdf(y, SHAPE, scale=np.exp(eta) / SHAPE)
         assert_allclose(value(family, y, eta, 0.0), expected, rtol=1e-10)

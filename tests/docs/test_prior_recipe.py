@@ -38,7 +38,7 @@ def rows(rng, n_steps=5, per_step=60):
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 5])
-def test_the_density_is_a_multivariate_student_component(prior, n_steps, rng):
+def test_the_density_is_that_of_a_multivariate_student_distribution(prior, n_steps, rng):
     lags = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
     shape = prior.scale * prior.autocorrelation**lags
     paths = rng.normal(size=(7, n_steps))

@@ -6,17 +6,17 @@ import json
 import math
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn
+from typing import Literal, NoReturn
 
 import typer
 
 BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130
-LEAST_NAME = 12  # letters that the first column of a table keeps
+LEAST_NAME = 12  # letters of the first column of a table that are always shown
 
 
 @dataclass
@@ -30,10 +30,14 @@ class Settings:
 SETTINGS = Settings()
 
 
+def printable(line: str) -> str:
+    """A line without anything that moves a terminal's cursor; blanks stay as they are."""
+    return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
 def one_line(message: object) -> str:
-    """A message as one line, nothing in it that moves a terminal's cursor."""
-    words = " ".join(str(message).split())
-    return "".join(letter if letter.isprintable() else "?" for letter in words)
+    """A message as one printable line, with single blanks."""
+    return printable(" ".join(str(message).split()))
 
 
 def fail(message: object, code: int = BAD_INPUT) -> NoReturn:
@@ -42,16 +46,7 @@ def fail(message: object, code: int = BAD_INPUT) -> NoReturn:
     `code` is 2 for bad usage or data, 1 for a run that failed.
     """
     sys.stderr.write(f"error: {one_line(message)}\n")
-    sys.stderr.flush()
     raise typer.Exit(code)
-
-
-def is_about_extra(error: ImportError) -> bool:
-    """Whether an error is our own advice to install an extra, such as `driftglm[report]`.
-
-    Python's own, about a module that is broken or gone, carry the name of the module.
-    """
-    return error.name is None
 
 
 def warn(message: object) -> None:
@@ -59,11 +54,23 @@ def warn(message: object) -> None:
     sys.stderr.write(f"warning: {one_line(message)}\n")
 
 
+@contextmanager
+def report_optional(tell: Callable[[object], None] = warn) -> Iterator[None]:
+    """Tell which package the report's plots need, where it is not installed, instead of failing."""
+    try:
+        yield
+    except ImportError as error:
+        # Our own advice to install an extra has no name; Python's error about a module that is
+        # broken or gone carries that of the module.
+        if error.name is not None:
+            raise
+        tell(error)
+
+
 def note(message: object) -> None:
     """One line on stderr about what is going on; not with --quiet."""
     if not SETTINGS.quiet:
         sys.stderr.write(f"{one_line(message)}\n")
-        sys.stderr.flush()
 
 
 def say(text: object = "") -> None:
@@ -72,7 +79,7 @@ def say(text: object = "") -> None:
         sys.stdout.write(f"{text}\n")
 
 
-def print_json(content: Any) -> None:
+def print_json(content: object) -> None:
     """A result for scripts, on stdout, --quiet or not; what is no number is null."""
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     plain = not encoding.startswith("utf")
@@ -144,7 +151,7 @@ def waiting(doing: str) -> Iterator[None]:
         yield
 
 
-def _plain(content: Any) -> Any:
+def _plain(content: object) -> object:
     """Content as JSON can hold it; numpy's numbers and infinite ones included."""
     if isinstance(content, dict):
         return {str(key): _plain(value) for key, value in content.items()}

@@ -6,15 +6,15 @@ import time as clock
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from driftglm.cli import options as opt
-from driftglm.cli.console import note, print_json, say, shows_progress
+from driftglm.cli.console import note, print_json, report_optional, say, shows_progress
 
 
 def command(
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for report.html and the results.")
+        Path | None, Option(metavar="DIR", help="Folder for report.html and the results.")
     ] = None,
     jobs: opt.Jobs = 2,
     json: opt.Json = False,
@@ -24,7 +24,7 @@ def command(
     driftglm demo --out demo-output
     """
     began = clock.perf_counter()
-    from driftglm.cli.compare import as_json, print_comparison, report_optional, save_results
+    from driftglm.cli.compare import as_json, print_comparison, save_results
     from driftglm.demo import run_demo
     from driftglm.demo.run import SENTENCE, write_demo_report
     from driftglm.tables.writing import check_writable

@@ -5,51 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from driftglm.cli import options as opt
 from driftglm.cli.console import note, print_json, say, say_table, waiting
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from driftglm.tables import TableModel, Training
 
 TOP, FEW = 10, 3
-# Column of the summary -> what the table calls it.
-FIGURES = {
-    "inclusion_probability": "included",
-    "coef_first": "first",
-    "coef_last": "last",
-    "coef_next": "next",
-    "lower": "lower",
-    "upper": "upper",
-}
+FIGURES = ("inclusion_probability", "coef_first", "coef_last", "coef_next", "lower", "upper")
 
 
-def command(  # noqa: PLR0913
+@opt.flattened
+def command(
     data: opt.Data,
     *,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")
-    ],
-    target: opt.Target = None,
-    time: opt.Time = None,
-    freq: opt.Freq = None,
-    date_format: opt.DateFormat = None,
+    output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
+    columns: opt.TableOptions,
     family: opt.FamilyOption = "auto",
-    text: opt.Text = None,
-    vocabulary: opt.Vocabulary = None,
-    weights: opt.Weights = None,
-    exposure: opt.Exposure = None,
     always_in: Annotated[
-        list[str] | None, typer.Option(metavar="COLS", help="Columns that are never dropped.")
+        list[str] | None, Option(metavar="COLS", help="Columns that are never dropped.")
     ] = None,
     static: Annotated[
-        list[str] | None, typer.Option(metavar="COLS", help="Columns that do not drift.")
+        list[str] | None, Option(metavar="COLS", help="Columns that do not drift.")
     ] = None,
-    drop: opt.Drop = None,
-    categorical: opt.Categorical = None,
     prior: opt.PriorOption = "learned",
-    time_file: opt.TimeFile = None,
     json: opt.Json = False,
 ) -> None:
     """Fit a model to a table and write it to a file.
@@ -59,23 +42,9 @@ def command(  # noqa: PLR0913
     from driftglm.tables import encode, fit_encoded, read_training
     from driftglm.tables.writing import check_writable
 
-    check_writable(output, inputs=(data, time_file))
-    table = opt.read(data, time_file, text, opt.dates(time, time_file, date_format))
+    check_writable(output, inputs=(data, columns.time_file))
+    table, spec = columns.read(data)
     known = list(table.frame.columns)
-    spec = opt.roles(
-        known,
-        svmlight=table.block is not None,
-        target=target,
-        time=time,
-        freq=freq,
-        text=text,
-        vocabulary=vocabulary,
-        weights=weights,
-        exposure=exposure,
-        drop=drop,
-        categorical=categorical,
-        date_format=date_format,
-    )
     with waiting(f"fitting {table.n_rows} rows"):
         encoder, features = encode(table, spec)
         rows = read_training(table, spec, family, features)
@@ -97,7 +66,7 @@ def command(  # noqa: PLR0913
     say(f"Written to {output}.")
 
 
-def _facts(rows: Training, model: TableModel, summary: Any) -> dict[str, Any]:
+def _facts(rows: Training, model: TableModel, summary: pd.DataFrame) -> dict[str, Any]:
     from driftglm.tables.model import learned_sentence
 
     estimator = model.estimator
@@ -122,10 +91,8 @@ def _facts(rows: Training, model: TableModel, summary: Any) -> dict[str, Any]:
     }
 
 
-def _print(facts: dict[str, Any], model: TableModel, summary: Any) -> None:
-    span = facts["first_step"]
-    if facts["steps"] > 1:
-        span = f"{facts['first_step']} to {facts['last_step']}"
+def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> None:
+    span = " to ".join(dict.fromkeys([facts["first_step"], facts["last_step"]]))
     line = f"{facts['rows']} rows, {facts['steps']} steps ({span}), {facts['n_features']} features"
     family = model.estimator.family_
     if family.has_noise:
@@ -135,7 +102,7 @@ def _print(facts: dict[str, Any], model: TableModel, summary: Any) -> None:
     print_features(summary)
 
 
-def print_features(summary: Any) -> None:
+def print_features(summary: pd.DataFrame) -> None:
     """The most important features as a table; of every class, if there are several."""
     lead, rows = ["feature", "kind"], summary.head(TOP)
     if "class" in summary.columns:
@@ -146,6 +113,9 @@ def print_features(summary: Any) -> None:
         [str(row[name]) for name in lead] + [f"{row[name]:.3g}" for name in figures]
         for _, row in rows.iterrows()
     ]
-    say_table(lead + [FIGURES[name] for name in figures], body)
+    short = [
+        name.replace("inclusion_probability", "included").removeprefix("coef_") for name in figures
+    ]
+    say_table(lead + short, body)
     if len(summary) > len(rows):
         say(f"... and {len(summary) - len(rows)} more; --json lists all.")

@@ -7,20 +7,15 @@ import os
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
-from driftglm.cli.console import (
-    BAD_INPUT,
-    FAILED,
-    INTERRUPTED,
-    SETTINGS,
-    one_line,
-    warn,
-)
+from driftglm.cli.console import BAD_INPUT, FAILED, INTERRUPTED, SETTINGS, one_line, warn
 from driftglm.exceptions import DriftError
 
 ANYWHERE = {"--debug": "debug", "--quiet": "quiet", "-q": "quiet"}
@@ -35,20 +30,24 @@ class Commands(TyperGroup):
     """All commands; errors become one line on stderr and an exit code."""
 
     def main(  # type: ignore[override]
-        self, args: Any = None, prog_name: Any = None, standalone_mode: bool = True, **extra: Any
-    ) -> Any:
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> int:
         """Run a command; --debug and --quiet may stand anywhere."""
         given = list(sys.argv[1:] if args is None else args)
         for name in ("debug", "quiet"):
             setattr(SETTINGS, name, any(ANYWHERE.get(word) == name for word in given))
         given = [word for word in given if word not in ANYWHERE]
-        prog_name = prog_name or "driftglm"
-        code = FAILED
         try:
-            returned = super().main(given, prog_name, standalone_mode=False, **extra)
+            returned = super().main(given, prog_name or "driftglm", standalone_mode=False, **extra)
             code = returned if isinstance(returned, int) else 0
-        except SystemExit as ended:  # a pipe that was closed while help was printed
-            code = 0 if _pipe_closed() else int(ended.code or 0)
+        except SystemExit as ended:
+            # Click puts this wrapper in place when a pipe is closed while help is printed.
+            closed = type(sys.stdout).__name__ == "PacifyFlushWrapper"
+            code = 0 if closed else int(ended.code or 0)
         except BaseException as error:  # noqa: BLE001 (every error ends here)
             code = _report(error)
         if code == INTERRUPTED:
@@ -57,13 +56,13 @@ class Commands(TyperGroup):
             sys.exit(code)
         return code
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
         """Run the command; a reader that has gone away, as in `| head`, is no error."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("default" if SETTINGS.debug else "ignore")
                 warnings.simplefilter("default", UserWarning)
-                warnings.showwarning = _show_warning
+                warnings.showwarning = lambda message, *_, **__: warn(message)
                 returned = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
@@ -71,14 +70,6 @@ class Commands(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         return returned
-
-
-def _show_warning(message: Any, *_: Any, **__: Any) -> None:
-    warn(message)
-
-
-def _pipe_closed() -> bool:
-    return type(sys.stdout).__name__ == "PacifyFlushWrapper"
 
 
 def _report(error: BaseException) -> int:
@@ -97,18 +88,15 @@ def _report(error: BaseException) -> int:
 
 def _described(error: BaseException) -> tuple[int, str]:
     if callable(getattr(error, "format_message", None)):  # bad usage, as Typer found it
-        context = getattr(error, "ctx", None)
-        path = getattr(context, "command_path", None) or "driftglm"
+        path = getattr(getattr(error, "ctx", None), "command_path", None) or "driftglm"
         said = one_line(error.format_message()).rstrip(".")  # type: ignore[attr-defined]
         end = "" if said.endswith("?") else "."
         return int(getattr(error, "exit_code", BAD_INPUT)), f"{said}{end} See {path} --help."
+    code = BAD_INPUT if isinstance(error, USERS_FAULT) else FAILED
     if isinstance(error, OSError) and error.filename is not None:
-        said = f"{error.filename}: {error.strerror}."
-        return BAD_INPUT if isinstance(error, USERS_FAULT) else FAILED, said
-    if isinstance(error, USERS_FAULT):
-        return BAD_INPUT, str(error)
-    if isinstance(error, BrokenCommandError):
-        return FAILED, str(error)
+        return code, f"{error.filename}: {error.strerror}."
+    if isinstance(error, (BrokenCommandError, *USERS_FAULT)):
+        return code, str(error)
     if isinstance(error, MemoryError):
         return FAILED, "there is not enough memory; use fewer rows or columns."
     hint = "" if SETTINGS.debug else " (--debug shows where)"
@@ -139,14 +127,14 @@ def _print_version(asked: bool) -> None:
 def options(
     show_version: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print errors, warnings and --json only.")
+        bool, Option("--quiet", "-q", help="Print errors, warnings and --json only.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Fit, compare and report models whose coefficients drift over time."""
     # Read by `Commands.main`; named here for the help page.

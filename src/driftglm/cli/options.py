@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
 import typer
+from typer import Argument, Option
 
-from driftglm.cli.console import fail
+from driftglm.cli.console import fail, waiting
 from driftglm.registry import FAMILIES, PRIORS
 
 if TYPE_CHECKING:
     from driftglm.tables import Table, TableSpec
 
+Fitted = TypeVar("Fitted")
 
-def _registered(homes: dict[str, str], *more: str) -> Any:
-    """An option whose value is a registered name, or one `more`."""
+
+def _registered(homes: dict[str, str], *more: str) -> dict[str, Any]:
+    """An option whose value is a registered name, or one of `more`."""
 
     def parse(text: str) -> str:
         known = [*more, *homes]  # asked for now: families and priors may be registered at any time
@@ -29,72 +34,76 @@ def _registered(homes: dict[str, str], *more: str) -> Any:
     return {"parser": parse, "metavar": f"[{'|'.join([*more, *homes])}]"}
 
 
+def flattened(command: Callable[..., None]) -> Callable[..., None]:
+    """A command as Typer reads it: one option for every field of a parameter that is a NamedTuple.
+
+    Typer builds options from the signature of a function. Options that commands share are written
+    once, as a NamedTuple, and here their fields take its place in the signature.
+    """
+    own = signature(command, eval_str=True).parameters.values()
+    records = {p.name: p.annotation for p in own if hasattr(p.annotation, "_fields")}
+
+    @wraps(command)
+    def run(**given: object) -> None:
+        for name, record in records.items():
+            given[name] = record(**{field: given.pop(field) for field in record._fields})
+        command(**given)
+
+    run.__signature__ = Signature(  # type: ignore[attr-defined]
+        [p for each in own for p in (_fields(each.annotation) if each.name in records else [each])]
+    )
+    return run
+
+
+def _fields(record: type[NamedTuple]) -> Iterator[Parameter]:
+    for name, annotation in get_type_hints(record, include_extras=True).items():
+        default = record._field_defaults.get(name, Parameter.empty)
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
 Data = Annotated[
     Path,
-    typer.Argument(
+    Argument(
         metavar="DATA",
         help="Table: .csv, .jsonl (both also .gz), .parquet, SVMlight (.svm, .libsvm) or shards.",
     ),
 ]
-Target = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column to predict; SVMlight: the label.")
-]
 Time = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="Column of times: years or dates; SVMlight: qid."),
+    str | None, Option(metavar="COL", help="Column of times: years or dates; SVMlight: qid.")
 ]
 TimeFile = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="File with one time a line, for SVMlight files."),
+    Path | None, Option(metavar="FILE", help="File with one time a line, for SVMlight files.")
 ]
 Freq = Annotated[
     str | None,
-    typer.Option(
-        metavar="F", help="Length of a step: Y, Q, M, W, D for dates, a number for years."
-    ),
+    Option(metavar="F", help="Length of a step: Y, Q, M, W, D for dates, a number for years."),
 ]
 DateFormat = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="FORMAT",
         help="How dates are written, in the words of strptime: %d.%m.%Y; default: as rows show.",
     ),
 ]
 FamilyOption = Annotated[
     str,
-    typer.Option(
+    Option(
         help="Numbers, classes or counts; auto tells the first two apart.",
         **_registered(FAMILIES, "auto"),
     ),
 ]
-Text = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of texts; its words become features.")
-]
 Vocabulary = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="FIRST:LAST",
         help="Frequency ranks of the words to keep, such as 101:10101; default: all of a small "
         "corpus, 101:10101 of a large one.",
     ),
 ]
-Weights = Annotated[str | None, typer.Option(metavar="COL", help="Column of row weights.")]
-Exposure = Annotated[
-    str | None, typer.Option(metavar="COL", help="Column of exposures, for counts.")
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLS", help="Columns to leave out, separated by commas."),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COLS", help="Columns of numbers that stand for categories."),
-]
 PriorOption = Annotated[
-    str,
-    typer.Option(help="How coefficients are thought to behave.", **_registered(PRIORS)),
+    str, Option(help="How coefficients are thought to behave.", **_registered(PRIORS))
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 
 
 def _check_jobs(number: int) -> int:
@@ -103,7 +112,7 @@ def _check_jobs(number: int) -> int:
     return number
 
 
-Jobs = Annotated[int, typer.Option(metavar="N", help="Fits at a time.", callback=_check_jobs)]
+Jobs = Annotated[int, Option(metavar="N", help="Fits at a time.", callback=_check_jobs)]
 
 
 def names(values: Collection[str] | None, known: Collection[str] = ()) -> tuple[str, ...]:
@@ -129,66 +138,89 @@ def ranks(text: str | None) -> tuple[int, int | None] | None:
 
 
 def read(
-    path: Path, time_file: Path | None, text: str | None = None, dates: str | None = None
+    path: Path, time: str | None, time_file: Path | None, date_format: str | None, text: str | None
 ) -> Table:
-    """The table of a file; `text` and `dates` are columns that stay as they stand."""
-    from driftglm.cli.console import waiting
-    from driftglm.tables import read_data
+    """The table of a file; `text` is a column that is read as it stands.
 
-    as_text = tuple(name for name in (text, dates) if name is not None)
-    with waiting(f"reading {path.name}"):
-        return read_data(path, as_text=as_text, time_file=time_file)
-
-
-def dates(time: str | None, time_file: Path | None, date_format: str | None) -> str | None:
-    """The column of dates that is to be read as it stands: 01032004 is no number then."""
-    if date_format is None:
-        return None
+    So is that of times where a format is given: 01032004 is no number then.
+    """
     from driftglm.datasets.dates import check_format
+    from driftglm.tables import read_data
     from driftglm.tables.reading import TIME
 
-    check_format(date_format)
-    return TIME if time_file is not None and time is None else time
+    as_text = [] if text is None else [text]
+    if date_format is not None:
+        check_format(date_format)
+        column = TIME if time_file is not None and time is None else time
+        as_text += [] if column is None else [column]
+    with waiting(f"reading {path.name}"):
+        return read_data(path, as_text=tuple(as_text), time_file=time_file)
 
 
-def roles(  # noqa: PLR0913
-    known: Collection[str],
-    *,
-    svmlight: bool,
-    target: str | None,
-    time: str | None,
-    freq: str | None,
-    text: str | None = None,
-    vocabulary: str | None = None,
-    weights: str | None = None,
-    exposure: str | None = None,
-    drop: Collection[str] | None = None,
-    categorical: Collection[str] | None = None,
-    date_format: str | None = None,
-) -> TableSpec:
-    """Which of the columns `known` plays which part, SVMlight's own names being the defaults."""
-    from driftglm.tables import TableSpec
-    from driftglm.tables.columns import parse_freq
-    from driftglm.tables.reading import LABEL, QUERY, TIME
+def load_file(path: Path, kind: type[Fitted], command: str) -> Fitted:
+    """What a command wrote to a file."""
+    from driftglm.persistence import load
 
-    if svmlight:
-        target = target or LABEL
-        time = time or next((name for name in (TIME, QUERY) if name in known), None)
-        # A qid that is not the time is no feature either.
-        drop = [*(drop or ()), *(name for name in (QUERY,) if name in known and name != time)]
-    if target is None:
-        fail("nothing says what to predict; pass --target COL.")
-    if time is None:
-        fail("nothing says when the rows are from; pass --time COL (SVMlight: --time-file FILE).")
-    return TableSpec(
-        target=target,
-        time=time,
-        freq=parse_freq(freq),
-        text=text,
-        weights=weights,
-        exposure=exposure,
-        drop=names(drop, known),
-        categorical=names(categorical, known),
-        vocabulary=ranks(vocabulary),
-        date_format=date_format,
-    )
+    found = load(path)
+    if not isinstance(found, kind):
+        fail(f"{path} holds a {type(found).__name__}; a file of `driftglm {command}` is needed.")
+    return found
+
+
+class TableOptions(NamedTuple):
+    """Which column of a table plays which part: options of `fit` and `compare`, as typed."""
+
+    target: Annotated[
+        str | None, Option(metavar="COL", help="Column to predict; SVMlight: the label.")
+    ] = None
+    time: Time = None
+    freq: Freq = None
+    date_format: DateFormat = None
+    text: Annotated[
+        str | None, Option(metavar="COL", help="Column of texts; its words become features.")
+    ] = None
+    vocabulary: Vocabulary = None
+    weights: Annotated[str | None, Option(metavar="COL", help="Column of row weights.")] = None
+    exposure: Annotated[
+        str | None, Option(metavar="COL", help="Column of exposures, for counts.")
+    ] = None
+    drop: Annotated[
+        list[str] | None, Option(metavar="COLS", help="Columns to leave out, separated by commas.")
+    ] = None
+    categorical: Annotated[
+        list[str] | None,
+        Option(metavar="COLS", help="Columns of numbers that stand for categories."),
+    ] = None
+    time_file: TimeFile = None
+
+    def read(self, path: Path) -> tuple[Table, TableSpec]:
+        """The table of a file, and its columns' parts; SVMlight's own names are the defaults."""
+        from driftglm.tables import TableSpec
+        from driftglm.tables.columns import parse_freq
+        from driftglm.tables.reading import LABEL, QUERY, TIME
+
+        table = read(path, self.time, self.time_file, self.date_format, self.text)
+        known, target, time, drop = list(table.frame.columns), self.target, self.time, self.drop
+        if table.block is not None:  # an SVMlight file
+            target = target or LABEL
+            time = time or next((name for name in (TIME, QUERY) if name in known), None)
+            if QUERY in known and time != QUERY:  # a qid that is not the time is no feature either
+                drop = [*(drop or ()), QUERY]
+        if target is None:
+            fail("nothing says what to predict; pass --target COL.")
+        if time is None:
+            fail(
+                "nothing says when the rows are from; pass --time COL (SVMlight: --time-file FILE)."
+            )
+        return table, TableSpec(
+            target=target,
+            time=time,
+            freq=parse_freq(self.freq),
+            text=self.text,
+            weights=self.weights,
+            exposure=self.exposure,
+            drop=names(drop, known),
+            categorical=names(self.categorical, known),
+            vocabulary=ranks(self.vocabulary),
+            date_format=self.date_format,
+        )

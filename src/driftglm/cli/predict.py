@@ -4,83 +4,77 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from driftglm.cli import options as opt
 from driftglm.cli.console import fail, note, print_json, say, waiting
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from driftglm.tables import Table, TableModel
 
 
 def command(  # noqa: PLR0913
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File of `driftglm fit`.")],
+    model: Annotated[Path, Argument(metavar="MODEL", help="File of `driftglm fit`.")],
     data: opt.Data,
     *,
     output: Annotated[
         str,
-        typer.Option(
+        Option(
             "--output", "-o", metavar="OUT", help="File .csv, .csv.gz or .parquet; - is stdout."
         ),
     ] = "-",
     interval: Annotated[
-        float | None,
-        typer.Option(metavar="P", help="Add intervals of this probability, such as 0.9."),
+        float | None, Option(metavar="P", help="Add intervals of this probability, such as 0.9.")
     ] = None,
     time: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="Column of times; default: that of training, if there."),
+        Option(metavar="COL", help="Column of times; default: that of training, if there."),
     ] = None,
     date_format: Annotated[
-        str | None,
-        typer.Option(metavar="FORMAT", help="How dates are written; default: as in training."),
+        str | None, Option(metavar="FORMAT", help="How dates are written; default: as in training.")
     ] = None,
     next_step: Annotated[
-        bool, typer.Option("--next", help="All rows belong to the step after the last.")
+        bool, Option("--next", help="All rows belong to the step after the last.")
     ] = False,
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="COLS", help="Columns to copy to the output.")
+        list[str] | None, Option(metavar="COLS", help="Columns to copy to the output.")
     ] = None,
     time_file: opt.TimeFile = None,
-    json: Annotated[bool, typer.Option("--json", help="Print a summary as JSON.")] = False,
+    json: Annotated[bool, Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Predict the rows of a table, in their order.
 
     driftglm predict model.drift new.csv --interval 0.9 -o predictions.csv
     """
+    from driftglm.tables import TableModel, write_table
+    from driftglm.tables.writing import check_table_path, check_writable
+
     if output == "-" and json:
         fail("--json prints to stdout, and so does -o -; name a file with -o.")
     if interval is not None and not 0 < interval < 1:
         fail(f"--interval {interval}; a probability between 0 and 1 is needed, such as 0.9.")
     if output != "-":
-        from driftglm.tables.writing import check_table_path, check_writable
-
         check_table_path(check_writable(output, inputs=(model, data, time_file)))
-    found = _load(model)
+    found = opt.load_file(model, TableModel, "fit")
     spec = found.encoder.spec
     usual = spec.time if time_file is None else None
-    dates = opt.dates(time or usual, time_file, date_format or spec.date_format)
-    table = opt.read(data, time_file, spec.text, dates)
+    table = opt.read(data, time or usual, time_file, date_format or spec.date_format, spec.text)
     column = None if next_step else _time_column(found, table, time, time_file is not None)
     with waiting(f"predicting {table.n_rows} rows"):
         frame = found.predict(table, time=column, level=interval, date_format=date_format)
-    _write(_with_columns(frame, table, keep), output)
+    _insert_columns(frame, table, keep)
+    if output == "-":
+        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        return
+    write_table(frame, output)
     if json:
         print_json({"rows": len(frame), "columns": list(frame.columns), "output": output})
-    elif output != "-":
+    else:
         say(f"{len(frame)} predictions written to {output}.")
-
-
-def _load(path: Path) -> TableModel:
-    from driftglm.persistence import load
-    from driftglm.tables import TableModel
-
-    found = load(path)
-    if not isinstance(found, TableModel):
-        fail(f"{path} holds a {type(found).__name__}; a file of `driftglm fit` is needed.")
-    return found
 
 
 def _time_column(model: TableModel, table: Table, named: str | None, from_file: bool) -> str | None:
@@ -97,8 +91,8 @@ def _time_column(model: TableModel, table: Table, named: str | None, from_file: 
     return None
 
 
-def _with_columns(predictions: Any, table: Table, keep: list[str] | None) -> Any:
-    """Columns of the table in front of the predictions."""
+def _insert_columns(predictions: pd.DataFrame, table: Table, keep: list[str] | None) -> None:
+    """Put columns of the table in front of the predictions."""
     from driftglm.tables.columns import column
 
     for name in reversed(opt.names(keep, list(table.frame.columns))):
@@ -106,13 +100,3 @@ def _with_columns(predictions: Any, table: Table, keep: list[str] | None) -> Any
         if name in predictions.columns:
             fail(f"--keep {name!r:.60} is also the name of a prediction; rename the column.")
         predictions.insert(0, name, values.to_numpy())
-    return predictions
-
-
-def _write(frame: Any, output: str) -> None:
-    if output == "-":
-        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
-        return
-    from driftglm.tables import write_table
-
-    write_table(frame, output)

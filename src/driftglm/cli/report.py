@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from driftglm.cli.console import FAILED, fail, is_about_extra, say, waiting
+from driftglm.cli.console import FAILED, fail, report_optional, say, waiting
 
 
 def command(
     source: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="MODEL_OR_COMPARISON", help="File of fit, text fit or compare, or its folder."
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="HTML", help="Page to write.")
-    ] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
+    output: Annotated[Path, Option("--output", "-o", metavar="HTML", help="Page to write.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str | None, Option(help="Heading of the page.")] = None,
 ) -> None:
     """Write one self-contained page; it needs no network.
 
@@ -46,11 +47,6 @@ def command(
         about |= {"model": found}
     else:
         fail(f"{path} holds a {type(found).__name__}; a fitted model is needed.")
-    try:
-        with waiting("writing the page"):
-            write_report(output, **about)
-    except ImportError as error:
-        if not is_about_extra(error):
-            raise
-        fail(error, FAILED)
+    with report_optional(partial(fail, code=FAILED)), waiting("writing the page"):
+        write_report(output, **about)
     say(f"Written to {output}.")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
+from typer import Option
 
 from driftglm.cli import console
 from driftglm.cli import options as opt
@@ -19,39 +20,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Corpus = Annotated[Path, typer.Option("--corpus", help="Folder of the corpus.")]
-Models = Annotated[
-    str | None,
-    typer.Option(
-        "--models",
-        help="Of ridge-one, ridge-all, ridge-ts, lasso-one, lasso-all, exact, variational and "
-        "learned, separated by commas; all by default.",
-    ),
-]
-Dev = Annotated[int | None, typer.Option("--dev", help="Year to tune baselines on.")]
-Test = Annotated[
-    str | None, typer.Option("--test", help="Test years, such as 2003,2004 or 2003-2005.")
-]
-Years = Annotated[str | None, typer.Option("--years", help="Years to read, such as 1996-2005.")]
-Ranks = Annotated[
-    str | None, typer.Option("--ranks", help="Frequency ranks of the words, such as 101-10101.")
-]
-Vocabulary = Annotated[
-    str,
-    typer.Option(
-        "--vocabulary", help="Rank words in 'all' documents, in 'training' documents, or 'both'."
-    ),
-]
-
-
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        "-o",
-        help="Folder for results, where a killed run goes on; default: reproduce- and the name.",
-    ),
-]
 ABOUT = {
     "forecasting": "Volatility after annual reports, from their words: the 10-K corpus of Kogan et "
     "al. (2009).",
@@ -60,81 +28,78 @@ ABOUT = {
 }
 
 
+class Choices(NamedTuple):
+    """What may be chosen about an experiment, as typed."""
+
+    models: Annotated[
+        str | None,
+        Option(
+            help="Of ridge-one, ridge-all, ridge-ts, lasso-one, lasso-all, exact, variational and "
+            "learned, separated by commas; all by default."
+        ),
+    ] = None
+    dev: Annotated[int | None, Option(help="Year to tune baselines on.")] = None
+    test: Annotated[str | None, Option(help="Test years, such as 2003,2004 or 2003-2005.")] = None
+    years: Annotated[str | None, Option(help="Years to read, such as 1996-2005.")] = None
+    ranks: Annotated[
+        str | None, Option(help="Frequency ranks of the words, such as 101-10101.")
+    ] = None
+    vocabulary: Annotated[
+        str, Option(help="Rank words in 'all' documents, in 'training' documents, or 'both'.")
+    ] = "both"
+
+    def settings(self) -> Settings:
+        """The settings of the experiment; what is not chosen is the paper's."""
+        from driftglm.experiments import Settings
+
+        given: dict[str, Any] = {"dev": self.dev, "vocabulary": self.vocabulary}
+        if self.models is not None:
+            given["models"] = opt.names([self.models])
+        if self.test is not None:
+            given["test"] = _numbers(self.test, "--test")
+        for name in ("years", "ranks"):
+            if getattr(self, name) is not None:
+                given[name] = _range(getattr(self, name), f"--{name}")
+        return Settings(**given)
+
+
 def _add_command(name: str) -> None:
     """Both commands have the same options."""
 
-    def command(  # noqa: PLR0913
+    @app.command(name, help=ABOUT[name])
+    @opt.flattened
+    def command(
         *,
-        corpus: Corpus,
-        out: Out = None,
-        models: Models = None,
-        dev: Dev = None,
-        test: Test = None,
-        years: Years = None,
-        ranks: Ranks = None,
-        vocabulary: Vocabulary = "both",
+        corpus: Annotated[Path, Option(help="Folder of the corpus.")],
+        out: Annotated[
+            Path | None,
+            Option(
+                "--out",
+                "-o",
+                help="Folder for results, where a killed run goes on; default: reproduce- and the "
+                "name.",
+            ),
+        ] = None,
+        choices: Choices,
         jobs: opt.Jobs = 1,
         json: opt.Json = False,
     ) -> None:
-        choices = _Choices(models, dev, test, years, ranks, vocabulary)
-        folder = out or Path(f"reproduce-{name}")
-        _reproduce(name, corpus, folder, choices, jobs=jobs, as_json=json)
+        from driftglm import experiments
+        from driftglm.experiments.pages import text_page
 
-    app.command(name, help=ABOUT[name])(command)
+        folder, settings = out or Path(f"reproduce-{name}"), choices.settings()
+        run, verbose = getattr(experiments, f"reproduce_{name}"), console.shows_progress()
+        result = run(corpus, out=folder, settings=settings, n_jobs=jobs, verbose=verbose)
+        if json:
+            console.print_json(result.to_dict())
+        else:
+            console.say("\n".join(map(console.printable, text_page(result).splitlines())))
+        pages = [f"{name}.txt", f"{name}.json", *([result.report.name] if result.report else [])]
+        console.note(f"written to {folder}: {', '.join(pages)}")
 
 
 for _name in ABOUT:
     _add_command(_name)
-
-
-class _Choices(NamedTuple):
-    """Options as typed."""
-
-    models: str | None
-    dev: int | None
-    test: str | None
-    years: str | None
-    ranks: str | None
-    vocabulary: str
-
-
-def _reproduce(
-    name: str, corpus: Path, out: Path, choices: _Choices, *, jobs: int, as_json: bool
-) -> None:
-    """Run an experiment and print what it found."""
-    from driftglm import experiments
-    from driftglm.experiments.pages import text_page
-
-    run = getattr(experiments, f"reproduce_{name}")
-    settings = _settings(choices)
-    result = run(corpus, out=out, settings=settings, n_jobs=jobs, verbose=console.shows_progress())
-    if as_json:
-        console.print_json(result.to_dict())
-    else:
-        console.say("\n".join(map(_printable, text_page(result).splitlines())))
-    written = [f"{name}.txt", f"{name}.json", *([result.report.name] if result.report else [])]
-    console.note(f"written to {out}: {', '.join(written)}")
-
-
-def _printable(line: str) -> str:
-    """A line without anything that moves a terminal's cursor; blanks stay, they align columns."""
-    return "".join(letter if letter.isprintable() else "?" for letter in line)
-
-
-def _settings(choices: _Choices) -> Settings:
-    from driftglm.experiments import Settings
-
-    given: dict[str, Any] = {"dev": choices.dev, "vocabulary": choices.vocabulary}
-    if choices.models is not None:
-        names = [name.strip() for name in choices.models.split(",")]
-        given["models"] = tuple(name for name in names if name)
-    if choices.test is not None:
-        given["test"] = _numbers(choices.test, "--test")
-    for name in ("years", "ranks"):
-        asked = getattr(choices, name)
-        if asked is not None:
-            given[name] = _range(asked, f"--{name}")
-    return Settings(**given)
 
 
 def _numbers(text: str, option: str) -> tuple[int, ...]:

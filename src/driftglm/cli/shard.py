@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from driftglm._progress import progress_bar
 from driftglm.cli import options as opt
@@ -16,13 +16,13 @@ from driftglm.cli.console import print_json, say, shows_progress
 def command(
     data: opt.Data,
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to fill.")],
-    rows: Annotated[int, typer.Option(metavar="N", min=1, help="Rows a part.")] = 100_000,
+    output: Annotated[Path, Option("--output", "-o", metavar="DIR", help="Folder to fill.")],
+    rows: Annotated[int, Option(metavar="N", min=1, help="Rows a part.")] = 100_000,
     time: opt.Time = None,
     freq: opt.Freq = None,
     date_format: opt.DateFormat = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace shards that are there.")
+        bool, Option("--overwrite", help="Replace shards that are there.")
     ] = False,
     json: opt.Json = False,
 ) -> None:

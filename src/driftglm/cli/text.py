@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from driftglm.cli import options as opt
 from driftglm.cli.console import fail, print_json, say, say_table, waiting, warn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from driftglm.datasets import TextCorpus
+    from driftglm.estimators import DriftTextModel
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,26 +28,24 @@ N_SHOWN = 12
 def fit(  # noqa: PLR0913
     source: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="SOURCE",
             help="Table with texts (.csv, .jsonl, .parquet), or folder with a table `documents`, "
             "or a table `metadata` and text files.",
         ),
     ],
     *,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")
-    ],
+    output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
     effects: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLS", help="Covariates; default: all columns but id and date."),
+        Option(metavar="COLS", help="Covariates; default: all columns but id and date."),
     ] = None,
-    freq: Annotated[str, typer.Option(metavar="F", help="Length of a step: Y, Q, M, ...")] = "Y",
+    freq: Annotated[str, Option(metavar="F", help="Length of a step: Y, Q, M, ...")] = "Y",
     vocabulary: opt.Vocabulary = None,
-    date: Annotated[str, typer.Option(metavar="COL", help="Column of dates.")] = "date",
+    date: Annotated[str, Option(metavar="COL", help="Column of dates.")] = "date",
     date_format: opt.DateFormat = None,
-    text: Annotated[str, typer.Option(metavar="COL", help="Column of texts.")] = "text",
-    key: Annotated[str, typer.Option(metavar="COL", help="Column of keys.")] = "id",
+    text: Annotated[str, Option(metavar="COL", help="Column of texts.")] = "text",
+    key: Annotated[str, Option(metavar="COL", help="Column of keys.")] = "id",
     prior: opt.PriorOption = "learned",
     json: opt.Json = False,
 ) -> None:
@@ -67,43 +72,47 @@ def fit(  # noqa: PLR0913
             prior=prior,
         )
     model.save(output)
-    facts = {
-        "documents": len(corpus.frame),
-        "dropped": dict(corpus.provenance.dropped),
-        "steps": [str(step) for step in model.timesteps_],
-        "effects": [str(name) for name in model.feature_names_in_],
-        "words": len(model.vocabulary_),
-        "converged": bool(model.converged_),
-        "model": str(output),
-    }
-    if json:
-        print_json(facts)
+    _print(model, corpus, output, as_json=json)
+
+
+def _print(model: DriftTextModel, corpus: TextCorpus, output: Path, *, as_json: bool) -> None:
+    """What was fitted, for people or for scripts."""
+    steps = [str(step) for step in model.timesteps_]
+    effects = [str(name) for name in model.feature_names_in_]
+    n_documents, n_words = len(corpus.frame), len(model.vocabulary_)
+    if as_json:
+        print_json(
+            {
+                "documents": n_documents,
+                "dropped": corpus.provenance.dropped,
+                "steps": steps,
+                "effects": effects,
+                "words": n_words,
+                "converged": model.converged_,
+                "model": output,
+            }
+        )
         return
     for why, number in corpus.provenance.dropped.items():
         if number:
             warn(f"{number} {why} left out.")
-    _print(facts)
-
-
-def _print(facts: dict[str, Any]) -> None:
-    steps, effects = facts["steps"], facts["effects"]
     say(
-        f"{facts['documents']} documents, {len(steps)} steps ({steps[0]} to {steps[-1]}), "
-        f"{len(effects)} effects, {facts['words']} words."
+        f"{n_documents} documents, {len(steps)} steps ({steps[0]} to {steps[-1]}), "
+        f"{len(effects)} effects, {n_words} words."
     )
     shown = ", ".join(effects[:N_SHOWN])
     say(f"Effects: {shown}{', ...' if len(effects) > N_SHOWN else ''}")
-    say(f"Written to {facts['model']}; see `driftglm text top-words {facts['model']} --effect ...`")
+    say(f"Written to {output}; see `driftglm text top-words {output} --effect ...`")
 
 
 @app.command("top-words")
 def top_words(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="File of `driftglm text fit`.")],
-    effect: Annotated[str, typer.Option(metavar="E", help="Name of the effect.")],
+    model: Annotated[Path, Argument(metavar="MODEL", help="File of `driftglm text fit`.")],
+    effect: Annotated[str, Option(metavar="E", help="Name of the effect.")],
     time: Annotated[
-        str | None, typer.Option(metavar="T", help="Step; default: the one after the last.")
+        str | None, Option(metavar="T", help="Step; default: the one after the last.")
     ] = None,
-    k: Annotated[int, typer.Option("-k", metavar="N", min=1, help="Words each way.")] = 10,
+    k: Annotated[int, Option("-k", metavar="N", min=1, help="Words each way.")] = 10,
     json: opt.Json = False,
 ) -> None:
     """The words an effect makes most frequent, then those it makes rarest.
@@ -111,35 +120,29 @@ def top_words(
     driftglm text top-words words.drift --effect source=press --time 2004
     """
     from driftglm.estimators import DriftTextModel
-    from driftglm.persistence import load
     from driftglm.tables.columns import near
 
-    found = load(model)
-    if not isinstance(found, DriftTextModel):
-        fail(f"{model} holds a {type(found).__name__}; a file of `driftglm text fit` is needed.")
+    found = opt.load_file(model, DriftTextModel, "text fit")
     known = [str(name) for name in found.feature_names_in_]
     if effect not in known:
         fail(f"there is no effect {effect!r:.60}; {near(effect, known)}")
-    table = found.top_words(effect, time=None if time is None else _label(found, time), k=k)
+    step = None if time is None else _step(found.timesteps_, time)
+    table = found.top_words(effect, time=step, k=k)
     if json:
         print_json({"effect": effect, "time": time, "words": table.to_dict("records")})
         return
-    lines: Any = table.itertuples()
-    rows = [
-        [row.word, f"{row.coef:.3f}", f"{row.inclusion_probability:.2f}", f"{row.share:.2g}"]
-        for row in lines
-    ]
+    figures = table[["word", "coef", "inclusion_probability", "share"]].itertuples(index=False)
+    rows = [[word, f"{coef:.3f}", f"{p:.2f}", f"{share:.2g}"] for word, coef, p, share in figures]
     if not rows:
         say(f"{effect} makes no word more or less frequent.")
         return
     say_table(["word", "coefficient", "included", "share"], rows, f"words of {effect}")
 
 
-def _label(model: Any, text: str) -> Any:
-    """A step as it is typed."""
+def _step(steps: pd.Index, text: str) -> pd.Period | int:
+    """The step that was typed."""
     import pandas as pd
 
-    steps = model.timesteps_
     try:
         if isinstance(steps, pd.PeriodIndex):
             return pd.Period(text, freq=steps.freqstr)

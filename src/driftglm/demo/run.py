@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib.resources import files as package_files
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import BaseEstimator
 
 from driftglm.evaluation import Comparison, RollingOrigin
 from driftglm.report import write_report
@@ -50,11 +50,10 @@ def load_volatility() -> Table:
     return Table(pd.read_csv(BytesIO(data), compression="gzip"), "volatility.csv.gz")
 
 
-def provenance() -> dict[str, Any]:
+def provenance() -> dict[str, object]:
     """Sources, licence facts and checksums of the table."""
     text = package_files("driftglm.demo").joinpath("volatility.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return dict(json.loads(text))
 
 
 def run_demo(
@@ -91,7 +90,7 @@ def _compile_kernels(table: Table, n_jobs: int) -> None:
     Parallel(n_jobs=n_jobs)(delayed(_fit_quietly)(model, rows) for model in models)
 
 
-def _fit_quietly(model: Any, rows: Training) -> None:
+def _fit_quietly(model: BaseEstimator, rows: Training) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(rows.X, rows.y, time=rows.time)

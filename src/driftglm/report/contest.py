@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, IntArray
 from driftglm.evaluation import Comparison
 from driftglm.evaluation.comparison import SIGNIFICANT
 from driftglm.evaluation.tables import ranking
@@ -76,7 +76,7 @@ def _tests(comparison: Comparison, best: int) -> dict[int, tuple[float, float]]:
 def headline(
     comparison: Comparison,
     overall: FloatArray,
-    order: Any,
+    order: IntArray,
     tests: dict[int, tuple[float, float]],
 ) -> Parts:
     """One to three sentences: who won, by how much, is it significant."""

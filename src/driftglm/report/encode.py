@@ -6,7 +6,6 @@ import base64
 import json
 import math
 import re
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,12 +29,12 @@ def integers(values: ArrayLike) -> str:
     return base64.b64encode(np.asarray(values).astype("<i4").tobytes()).decode("ascii")
 
 
-def number(value: Any) -> float | None:
+def number(value: float) -> float | None:
     """A number as JSON knows it: None for NaN and infinity, which it does not have."""
     return float(value) if math.isfinite(value) else None
 
 
-def page_json(content: Any) -> str:
+def page_json(content: object) -> str:
     """JSON for a script element: no markup and no line separator survives in it."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

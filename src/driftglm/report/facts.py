@@ -5,36 +5,37 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
+from driftglm.estimators import DriftTextModel
+from driftglm.estimators.base import DriftEstimator
 from driftglm.evaluation import Comparison
 from driftglm.report.encode import significant
 
 LONGEST = 300
-Section = dict[str, Any]
 
 
-def facts(model: Any, comparison: Comparison | None, settings: Mapping[str, Any] | None) -> Any:
+def facts(
+    model: DriftEstimator | DriftTextModel | None,
+    comparison: Comparison | None,
+    settings: Mapping[str, object] | None,
+) -> list[dict[str, object]]:
     """Sections of pairs (what, value), in the order they are shown."""
-    out = []
-    if settings:
-        out.append(_section("Given with this report", settings))
+    sections: dict[str, Mapping[str, object]] = {"Given with this report": settings or {}}
     if model is not None:
-        out.append(_section("Fit", _fit(model)))
-        out.append(_section(type(model).__name__, model.get_params(deep=False)))
+        sections |= {"Fit": _fit(model), type(model).__name__: model.get_params(deep=False)}
     if comparison is not None:
-        out.append(_section("Comparison", _compared(comparison)))
-    out.append(_section("Versions", _versions()))
-    return out
+        sections["Comparison"] = _compared(comparison)
+    sections["Versions"] = _versions()
+    return [
+        {"title": title, "rows": [[str(name), shown(value)] for name, value in pairs.items()]}
+        for title, pairs in sections.items()
+        if pairs
+    ]
 
 
-def _section(title: str, pairs: Mapping[str, Any]) -> Section:
-    return {"title": title, "rows": [[str(k), shown(v)] for k, v in pairs.items()]}
-
-
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A setting as text; long ones are described or cut."""
     if isinstance(value, str):
         text = value
@@ -47,21 +48,20 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _fit(model: Any) -> dict[str, Any]:
+def _fit(model: DriftEstimator | DriftTextModel) -> dict[str, str]:
     steps = [str(step) for step in model.timesteps_]
-    out: dict[str, Any] = {"timesteps": f"{len(steps):,}"}
-    if len(steps) > 1:
-        out["timesteps"] += f", {steps[0]} to {steps[-1]}"
-    words = getattr(model, "vocabulary_", None)
-    if words is not None:
-        out |= {"effects": f"{model.n_features_in_:,}", "words": f"{len(words):,}"}
+    span = f", {steps[0]} to {steps[-1]}" if len(steps) > 1 else ""
+    out = {"timesteps": f"{len(steps):,}{span}"}
+    is_text = isinstance(model, DriftTextModel)
+    if is_text:
+        out |= {"effects": f"{model.n_features_in_:,}", "words": f"{len(model.vocabulary_):,}"}
         out["different contexts"] = f"{model.n_contexts_:,}"
     else:
         out["features"] = f"{model.n_features_in_:,}"
-        if hasattr(model, "classes_"):
-            out["classes"] = f"{len(model.classes_):,}"
+    if hasattr(model, "classes_"):
+        out["classes"] = f"{len(model.classes_):,}"
     out["extrapolation"] = getattr(model, "extrapolate_", "")
-    family = getattr(model, "family_", None)  # a model of text has none
+    family = None if is_text else model.family_
     if family is not None and family.noise_label is not None and family.has_noise:
         meaning = f" ({family.noise_meaning})" if family.noise_meaning else ""
         out[f"{family.noise_label}{meaning}"] = significant(model.noise_, 4)
@@ -72,8 +72,8 @@ def _fit(model: Any) -> dict[str, Any]:
     return out
 
 
-def _compared(comparison: Comparison) -> dict[str, Any]:
-    out: dict[str, Any] = {
+def _compared(comparison: Comparison) -> dict[str, str]:
+    out = {
         "metric": comparison.label,
         "test steps": ", ".join(str(step) for step in comparison.steps),
         "test rows": f"{comparison.rows.size:,}",

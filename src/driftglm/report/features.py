@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
-from driftglm.report.paths import PathRows, by_rank, reach_of
+from driftglm._typing import IntArray
+from driftglm.estimators.base import DriftEstimator
+from driftglm.report.paths import PathRows, by_rank, paths_of
 
 KINDS = ["zero", "static", "drifting", "sign-flip"]
-NUMBERS = {
-    "inclusion": "inclusion_probability",
-    "first": "coef_first",
-    "last": "coef_last",
-    "next": "coef_next",
-    "lower": "lower",
-    "upper": "upper",
-    "change": "change",
-    "autocorrelation": "autocorrelation",
-}
+COEFFICIENTS = ("first", "last", "next")
+NUMBERS = {"inclusion": "inclusion_probability"} | {name: f"coef_{name}" for name in COEFFICIENTS}
+NUMBERS |= {name: name for name in ("lower", "upper", "change", "autocorrelation")}
 
 
-def feature_rows(model: Any, feature_names: Any = None) -> PathRows:
+def feature_rows(model: DriftEstimator, feature_names: ArrayLike | None = None) -> PathRows:
     """One row a feature, or a class and feature, in the order of the model's summary."""
-    path = np.asarray(model.coef_path_, dtype=np.float64)
-    grouped = path.ndim > 2  # noqa: PLR2004
-    if not grouped:
-        path = path[:, None]
-    n_groups, n_features = path.shape[1:]
-    names: list[str] = model._names(feature_names)  # noqa: SLF001 (as its summary does)
+    *groups, n_features = model.coef_path_.shape[1:]
+    n_groups = groups[0] if groups else 1
     # Positions instead of names tell features of the same name apart.
     table = model.summary(feature_names=[str(i) for i in range(n_features)])
-    feature = table["feature"].astype(int).to_numpy()
+    feature: IntArray = table["feature"].to_numpy(dtype=np.int64)
     group = np.repeat(np.arange(n_groups), n_features)
     order = by_rank(np.tile(np.arange(n_features), n_groups), group)
     feature, group = feature[order], group[order]
-    reach = reach_of(model)
-    if reach is not None and not grouped:
-        reach = reach[:, None]
-    code = {kind: i for i, kind in enumerate(KINDS)}
+    path, reach = paths_of(model, group, feature)
     columns = {key: table[name].to_numpy(dtype=np.float64)[order] for key, name in NUMBERS.items()}
     if reach is None:
         del columns["lower"], columns["upper"]
     return PathRows(
         noun="feature",
-        group_noun="class" if grouped else None,
-        groups=[str(label) for label in model.classes_] if grouped else [""],
-        names=names,
+        group_noun="class" if groups else None,
+        groups=[str(label) for label in model.classes_] if groups else [""],
+        names=model._names(feature_names),  # noqa: SLF001 (as its summary does)
         name=feature,
         group=group,
-        kind=np.array([code[kind] for kind in table["kind"]])[order],
+        kind=np.array([KINDS.index(kind) for kind in table["kind"]])[order],
         kinds=KINDS,
         columns=columns,
-        path=path[:, group, feature].T,
-        reach=None if reach is None else reach[:, group, feature].T,
+        path=path,
+        reach=reach,
         steps=[str(step) for step in model.timesteps_],
     )

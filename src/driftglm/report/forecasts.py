@@ -15,7 +15,6 @@ N_POINTS = 2000
 N_NUMBERS = 60_000
 """Most numbers of all models together."""
 N_BINS = 10
-TWO = 2
 
 
 def forecasts(comparison: Comparison) -> dict[str, Any] | None:
@@ -50,22 +49,16 @@ def _actual(comparison: Comparison) -> tuple[FloatArray, str] | None:
         return None
     if comparison.metric != "log_loss":
         y = np.asarray(comparison.y)
-        if y.dtype.kind not in "fiub" or y.ndim != 1:
-            return None
-        return y.astype(np.float64), "value"
-    return _second_class(comparison)
-
-
-def _second_class(comparison: Comparison) -> tuple[FloatArray, str] | None:
-    """0 or 1 where forecasts are probabilities of the second of two classes."""
+        numeric = y.dtype.kind in "fiub" and y.ndim == 1
+        return (y.astype(np.float64), "value") if numeric else None
+    # 0 or 1, where forecasts are probabilities of the second of two classes.
     classes, member = np.unique(comparison.y, return_inverse=True)
-    if classes.size != TWO:
+    if classes.size != 2:  # noqa: PLR2004
         return None
     name = comparison.models[0]
     given = np.where(member == 1, comparison.prediction[name], 1 - comparison.prediction[name])
     # Of three classes only two may have been tested; the losses tell.
-    seen = np.exp(-comparison.loss[name])
-    if not np.allclose(given, seen, atol=1e-6):
+    if not np.allclose(given, np.exp(-comparison.loss[name]), atol=1e-6):
         return None
     return member.astype(np.float64), f"share of {classes[1]}"
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.estimators import DriftTextModel
+from driftglm.estimators.base import DriftEstimator
 from driftglm.estimators.summary import LEVEL, normal_quantile
 from driftglm.report.encode import BASE64_PER_BYTE, floats, integers, page_json
 
@@ -123,7 +125,7 @@ class PathRows:
             )
         return out
 
-    def _histograms(self, included: np.ndarray) -> list[list[int]] | None:
+    def _histograms(self, included: BoolArray) -> list[list[int]] | None:
         """By group, counts of included rows by autocorrelation in equal bins of [0, 1]."""
         values = self.columns.get("autocorrelation")
         if values is None or len(self.steps) == 1:
@@ -140,8 +142,16 @@ def by_rank(rank: IntArray, group: IntArray) -> IntArray:
     return np.lexsort((group, rank))
 
 
-def reach_of(model: Any) -> FloatArray | None:
-    """Half-widths of the 90 % intervals, shaped as `coef_path_`; None for a mode."""
+def paths_of(
+    model: DriftEstimator | DriftTextModel, group: IntArray, name: IntArray
+) -> tuple[FloatArray, FloatArray | None]:
+    """(n, T) coefficients of rows, and half the widths of their 90 % intervals; None for a mode."""
+
+    def rows(values: FloatArray) -> FloatArray:
+        # (T, features), or (T, groups, features) where there are groups.
+        values = np.asarray(values, dtype=np.float64)
+        return values.reshape(len(values), -1, values.shape[-1])[:, group, name].T
+
     if not hasattr(model, "coef_std_path_"):
-        return None
-    return normal_quantile(LEVEL) * np.asarray(model.coef_std_path_, dtype=np.float64)
+        return rows(model.coef_path_), None
+    return rows(model.coef_path_), normal_quantile(LEVEL) * rows(model.coef_std_path_)

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import softmax
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm.estimators import DriftTextModel
 from driftglm.estimators.summary import INCLUDED
-from driftglm.report.paths import PathRows, by_rank, reach_of
+from driftglm.report.paths import PathRows, by_rank, paths_of
 
 KINDS = ["zero", "up", "down", "sign-flip"]
 
 
-def word_rows(model: Any) -> PathRows:
+def word_rows(model: DriftTextModel) -> PathRows:
     """One row an effect and word whose coefficient is not zero throughout.
 
     Within an effect, words in the model come first, then the others, each by the root mean
     square of their coefficients over the steps.
     """
     path = np.asarray(model.coef_path_, dtype=np.float64)
-    n_effects = path.shape[1]
     inclusion = np.asarray(model.inclusion_probability_)
     group, word, n_zero = _order(path, inclusion)
-    names = getattr(model, "feature_names_in_", None)
-    rows = path[:, group, word].T
-    reach = reach_of(model)
-    if reach is not None:
-        reach = reach[:, group, word].T
+    names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(path.shape[1])])
+    rows, reach = paths_of(model, group, word)
     included = inclusion[group, word]
     share = softmax(np.asarray(model.base_background_)[-1])
     columns = {
@@ -43,7 +38,7 @@ def word_rows(model: Any) -> PathRows:
     return PathRows(
         noun="word",
         group_noun="effect",
-        groups=[str(n) for n in (names if names is not None else _numbered(n_effects))],
+        groups=[str(name) for name in names],
         names=[str(each) for each in model.vocabulary_],
         name=word,
         group=group,
@@ -71,10 +66,6 @@ def _order(path: FloatArray, inclusion: FloatArray) -> tuple[IntArray, IntArray,
 
 def _direction(rows: FloatArray, reach: FloatArray | None) -> IntArray:
     """1 up, 2 down, 3 both ways at different steps as far as 90 % intervals tell."""
-    margin: Any = 0.0 if reach is None else reach
+    margin = np.zeros(1) if reach is None else reach
     flips = (rows - margin > 0).any(axis=1) & (rows + margin < 0).any(axis=1)
     return np.where(flips, 3, np.where(rows.sum(axis=1) >= 0, 1, 2))
-
-
-def _numbered(n_effects: int) -> list[str]:
-    return [f"x{i}" for i in range(n_effects)]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from driftglm.estimators import DriftTextModel
@@ -23,6 +23,7 @@ from driftglm.report.facts import facts
 from driftglm.report.features import feature_rows
 from driftglm.report.words import word_rows
 
+Model = DriftEstimator | DriftTextModel
 SCRIPTS = ("core", "table", "plots", "contest", "model", "overview", "page")
 TOP = 30
 
@@ -30,35 +31,31 @@ TOP = 30
 def write_report(
     path: str | Path,
     *,
-    model: Any = None,
+    model: Model | None = None,
     comparison: Comparison | None = None,
     title: str | None = None,
     sentence: str | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     top: int = TOP,
-    feature_names: Any = None,
+    feature_names: ArrayLike | None = None,
 ) -> Path:
     """Write a page about a fitted model, a comparison, or both.
 
-    The file needs no other file and no network, and is under 8 MB: where that leaves no room for
-    all paths of a large model, the page says what is missing. The same input gives the same
-    bytes.
+    The file needs no other file and no network, and is under 8 MB. Where a large model has more
+    paths than that, the page says what is left out. The same input gives the same bytes.
 
     Parameters
     ----------
     path
-        Where to write; an existing file is replaced in one step.
+        Where to write; an existing file is replaced atomically.
     model
-        A fitted `DriftRegressor`, `DriftClassifier`, `DriftPoissonRegressor` or
-        `DriftTextModel`. It need not have kept its data.
+        A fitted drift estimator or `DriftTextModel`; it need not have its data (`keep_data`).
     comparison
         What `driftglm.evaluation.compare` returned.
-    title
-        Heading of the page; None: what it is about.
-    sentence
-        A sentence below the title, e.g. on the data.
+    title, sentence
+        Heading of the page (None: what it is about), and a sentence below it, e.g. on the data.
     settings
-        Facts of your own to be listed with the settings that produced the page.
+        Facts of your own, listed with the settings that produced the page.
     top
         Rows of the heat map.
     feature_names
@@ -83,23 +80,30 @@ def write_report(
     _check_path(target)
     _check(model, comparison, top, settings)
     bundle()  # says what is missing, if it is, before the work
-    content: dict[str, Any] = {
+    content: dict[str, object] = {
         "title": _title(model, comparison) if title is None else str(title),
-        "sentence": "" if sentence is None else str(sentence),
-        "top": int(top),
+        "sentence": sentence or "",
+        "top": top,
         "facts": facts(model, comparison, settings),
-    }
-    if comparison is not None:
-        content["comparison"] = contest(comparison)
-    if model is not None:
-        is_text = isinstance(model, DriftTextModel)
-        rows = word_rows(model) if is_text else feature_rows(model, feature_names)
-        content["model"] = rows.content() | {"estimator": type(model).__name__}
+    } | _findings(model, comparison, feature_names)
     write_atomically(target, page(content).encode("utf-8", "replace"))
     return target
 
 
-def page(content: Mapping[str, Any]) -> str:
+def _findings(
+    model: Model | None, comparison: Comparison | None, feature_names: ArrayLike | None
+) -> dict[str, object]:
+    out: dict[str, object] = {}
+    if comparison is not None:
+        out["comparison"] = contest(comparison)
+    if model is not None:
+        is_text = isinstance(model, DriftTextModel)
+        rows = word_rows(model) if is_text else feature_rows(model, feature_names)
+        out["model"] = rows.content()
+    return out
+
+
+def page(content: Mapping[str, object]) -> str:
     """The page around its content."""
     parts = {
         "TITLE": html.escape(str(content["title"])) or "driftglm report",
@@ -143,11 +147,11 @@ def _check_path(path: Path) -> None:
         raise DataError(f"{path} is a folder; name a file in it, e.g. {path / 'report.html'}.")
 
 
-def _check(model: Any, comparison: Any, top: Any, settings: Any) -> None:
+def _check(model: object, comparison: object, top: object, settings: object) -> None:
     if model is None and comparison is None:
         raise DataError("there is nothing to report; pass model=, comparison= or both.")
     if model is not None:
-        if not isinstance(model, DriftEstimator | DriftTextModel):
+        if not isinstance(model, Model):
             raise TypeError(
                 f"model is a {type(model).__name__}; pass a fitted DriftRegressor, "
                 "DriftClassifier, DriftPoissonRegressor or DriftTextModel. Of a pipeline pass the "
@@ -164,7 +168,7 @@ def _check(model: Any, comparison: Any, top: Any, settings: Any) -> None:
         raise TypeError(f"settings is a {type(settings).__name__}; pass a dict of facts.")
 
 
-def _title(model: Any, comparison: Comparison | None) -> str:
+def _title(model: Model | None, comparison: Comparison | None) -> str:
     if comparison is not None and len(comparison.models) > 1:
         return f"{len(comparison.models)} models compared"
     if isinstance(model, DriftTextModel):

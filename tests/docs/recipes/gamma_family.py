@@ -87,7 +87,7 @@ class Gamma(Family):
         return rng.gamma(self.shape, np.exp(eta) / self.shape)
 
     def interval(self, mean, variance, noise, level):
-        """Uncertain coefficients and scatter: a gamma component of both together."""
+        """Uncertain coefficients and scatter: a gamma distribution for both together."""
         del noise
         # E[y] = exp(m + v / 2) and E[y^2] = (1 + 1 / a) exp(2 m + 2 v).
         relative = (1.0 + 1.0 / self.shape) * np.exp(np.minimum(variance, MOST)) - 1.0

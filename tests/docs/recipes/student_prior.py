@@ -1,7 +1,7 @@
 """A chain with heavy tails: the one new module of the recipe "Add a prior".
 
 A Gaussian chain whose variance is not known exactly, scale times an inverse gamma of `degrees`
-degrees of freedom, has the density of a multivariate Student component,
+degrees of freedom, has the density of a multivariate Student distribution,
 
     log m(beta) = constant - (T + d) / 2 log(1 + Q / d),   Q = beta' P beta,
 

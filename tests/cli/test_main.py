@@ -30,7 +30,7 @@ PAGES = [
 ]
 
 
-def test_help_of_every_command_is_cheap(record_property):
+def test_help_of_every_command_is_cheap():
     """All pages in one process, which then must not hold any of the heavy libraries."""
     lines = [
         "import sys",
@@ -40,12 +40,11 @@ def test_help_of_every_command_is_cheap(record_property):
         f"heavy = {HEAVY!r} & set(sys.modules)",
         "sys.exit(f'help imports {heavy}' if heavy else 0)",
     ]
-    began = time.perf_counter()
     ran = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=False
     )
-    record_property("seconds", time.perf_counter() - began)
     assert ran.returncode == 0, ran.stderr
+    assert "compare" in ran.stdout
     for words in PAGES:
         assert f"Usage: driftglm {' '.join([*words, ''])}" in ran.stdout
     assert "\x1b" not in ran.stdout
@@ -89,15 +88,6 @@ def test_a_command_that_cannot_be_loaded_says_so_and_the_others_work(command, fa
     assert ran.returncode == 0, ran.stderr
     assert command in ran.stdout
     assert call("shard", "--help").returncode == 0
-
-
-def test_help_itself_takes_moments():
-    began = time.perf_counter()
-    ran = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
-    seconds = time.perf_counter() - began
-    print(f"driftglm --help took {seconds:.2f} s")  # noqa: T201
-    assert "compare" in ran.stdout
-    assert seconds < 20  # a bound for a busy machine; a fraction of a second on an idle one
 
 
 def test_version_and_the_installed_script():

@@ -1,7 +1,9 @@
-"""Fit a table, predict rows: the file holds all that is needed, whatever the table is like."""
+"""`driftglm fit`: the file holds all that predictions need, whatever the table is like."""
 
-import gzip
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -67,79 +69,6 @@ def test_the_model_file_is_one_that_the_library_loads(run, table):
     fresh = fit_table(read_data(table), TableSpec(target="price", time="year"))
     np.testing.assert_array_equal(model.estimator.coef_path_, fresh.estimator.coef_path_)
     assert model.encoder.feature_names == fresh.encoder.feature_names
-
-
-def test_columns_may_be_missing_from_the_target_extra_or_in_another_order(run, rows, fitted):
-    rows.to_csv("all.csv", index=False)
-    shuffled = rows[["colour", "noise", "size", "year"]].assign(extra="x")
-    shuffled.to_csv("other.csv", index=False)
-    assert run("predict", fitted, "all.csv").out == run("predict", fitted, "other.csv").out
-
-
-def test_a_missing_feature_is_named(run, rows, fitted):
-    rows.rename(columns={"size": "Size "}).to_csv("b.csv", index=False)
-    said = run("predict", fitted, "b.csv", code=None).error()
-    assert "b.csv has no column 'size' (feature of the model); did you mean 'Size '?" in said
-
-
-def test_unknown_levels_are_counted_and_taken_for_the_commonest(run, rows, fitted):
-    odd = rows.head(6).copy()
-    odd.loc[odd.index[:2], "colour"] = ["mauve", "=HYPERLINK(1)"]
-    odd.to_csv("odd.csv", index=False)
-    ran = run("predict", fitted, "odd.csv")
-    assert "has 2 rows with 2 levels the model has not seen ('mauve')" in ran.err
-    odd.loc[odd.index[:2], "colour"] = "red"  # the commonest
-    odd.to_csv("red.csv", index=False)
-    assert run("predict", fitted, "red.csv").out == ran.out
-
-
-def test_rows_are_predicted_by_their_own_step_or_by_the_next(run, fitted):
-    one = pd.DataFrame({"size": [1.0, 1.0], "noise": 0.0, "colour": "red", "year": [2001, 2004]})
-    one.to_csv("one.csv", index=False)
-    run("predict", fitted, "one.csv", "-o", "own.csv")
-    own = pd.read_csv("own.csv")["prediction"]
-    assert own[1] - own[0] > 2  # the slope goes from 1 to 4
-    run("predict", fitted, "one.csv", "--next", "-o", "next.csv")
-    after = pd.read_csv("next.csv")["prediction"]
-    assert after[0] == after[1]
-    one.drop(columns="year").to_csv("none.csv", index=False)
-    ran = run("predict", fitted, "none.csv", "-o", "none-out.csv")
-    assert "the step after 2004" in ran.err
-    np.testing.assert_array_equal(pd.read_csv("none-out.csv")["prediction"], after)
-
-
-def test_a_time_column_of_another_name_can_be_given(run, rows, fitted):
-    rows.to_csv("a.csv", index=False)
-    rows.rename(columns={"year": "when"}).to_csv("b.csv", index=False)
-    assert (
-        run("predict", fitted, "b.csv", "--time", "when").out == run("predict", fitted, "a.csv").out
-    )
-
-
-def test_intervals_hold_the_prediction_and_widen_with_the_level(run, table, fitted):
-    narrow, wide = (
-        pd.read_csv(path)
-        for path in ("50.csv", "95.csv")
-        if run("predict", fitted, table, "--interval", f"0.{path[:2]}", "-o", path)
-    )
-    assert (narrow["lower"] < narrow["prediction"]).all()
-    assert (narrow["prediction"] < narrow["upper"]).all()
-    assert (wide["upper"] - wide["lower"] > narrow["upper"] - narrow["lower"]).all()
-
-
-def test_kept_columns_come_first_and_parquet_and_gz_hold_the_same(run, table, fitted):
-    run("predict", fitted, table, "--keep", "colour,year", "-o", "p.csv")
-    run("predict", fitted, table, "--keep", "colour,year", "-o", "p.parquet")
-    run("predict", fitted, table, "--keep", "colour,year", "-o", "p.csv.gz")
-    frame = pd.read_csv("p.csv")
-    assert list(frame) == ["colour", "year", "prediction"]
-    pd.testing.assert_frame_equal(frame, pd.read_parquet("p.parquet"), check_dtype=False)
-    assert gzip.decompress(Path("p.csv.gz").read_bytes()) == Path("p.csv").read_bytes()
-
-
-def test_predict_prints_a_summary_for_scripts(run, table, fitted):
-    found = run("predict", fitted, table, "-o", "p.csv", "--json").json
-    assert found == {"rows": 160, "columns": ["prediction"], "output": "p.csv"}
 
 
 def test_two_classes_have_a_probability_and_three_one_each(run, rows):
@@ -355,3 +284,33 @@ def test_the_present_is_no_date(odd, run, rows):
     frame.to_csv("d.csv", index=False)
     said = run("fit", "d.csv", *FIT, "--freq", "M", code=None).error()
     assert f"column 'year': row 3 has the date '{odd}'" in said
+
+
+def test_the_index_of_a_parquet_file_is_a_column(run, rows):
+    pytest.importorskip("pyarrow")
+    rows.set_index(["year", "colour"]).to_parquet("sales.parquet")
+    found = run("fit", "sales.parquet", *FIT, "--json").json
+    run("shard", "sales.parquet", "-o", "parts", "--rows", "50")
+    again = run("fit", "parts", *FIT, "--json").json
+    names = {"size", "noise", "colour=blue", "colour=green"}
+    assert {each["feature"] for each in found["features"]} == names
+    assert {each["feature"] for each in again["features"]} == names
+
+
+def test_a_column_that_never_varies_is_not_said_to_matter(run):
+    lines = [f"{k % 5} qid:{2001 + k // 20} 1:{k % 5 + k % 2} 3:{k % 7}" for k in range(80)]
+    Path("a.svm").write_text("\n".join(lines), encoding="utf-8")
+    assert "f2" not in run("fit", "a.svm", "-o", "m.drift", "--json").json["learned"]
+
+
+def test_a_terminal_without_the_letters_does_not_end_a_run(rows, tmp_path):
+    path = tmp_path / "größe.csv"
+    rows.rename(columns={"size": "größe"}).to_csv(path, index=False)
+    words = [sys.executable, "-m", "driftglm", "fit", path, *FIT[:4], "-o", tmp_path / "ü.drift"]
+    here = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for more in ([], ["--json"]):
+        ran = subprocess.run([*words, *more], capture_output=True, env=here, check=False)  # noqa: S603
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout.isascii()
+    features = json.loads(ran.stdout)["features"]
+    assert "größe" in {each["feature"] for each in features}
