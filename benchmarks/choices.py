@@ -119,7 +119,7 @@ def intercept_at(which):
 
 VARIANTS = {
     "as it is": lambda: patch.object(posteriors, "RACE", posteriors.RACE),
-    "no shared": lambda: directions(0),
+    "no shared directions": lambda: directions(0),
     "10 directions": lambda: directions(10),
     "25 directions": lambda: directions(25),
     "100 directions": lambda: directions(100),
@@ -139,9 +139,9 @@ VARIANTS = {
 
 TEXT_VARIANTS = {
     "as it is": {},
-    "no path of the shared directions's own": {"fit_intercept": False},
+    "no path of the background": {"fit_intercept": False},
     "effects not centred": {"center": False},
-    "shared of all steps": {"shared": "all"},
+    "background of all steps": {"background": "all"},
     "weights for all effects together": {"tie": "path"},
     "held, not forecast": {"extrapolate": "hold"},
 }

@@ -43,7 +43,7 @@ def compare(train, test):
     plain = DriftRegressor(prior=Learned(n_directions=0))
     plain_seconds, _ = timed(lambda: plain.fit(X, y, time=time))
     error = np.mean((y_next - plain.predict(X_next)) ** 2)
-    print(f"| learned, no background | {plain_seconds:.1f} | {error:.4f} | |")
+    print(f"| learned, no shared directions | {plain_seconds:.1f} | {error:.4f} | |")
     held = np.mean((y_next - X_next @ model.coef_path_[-1] - model.intercept_path_[-1]) ** 2)
     print(f"| learned, hold | | {held:.4f} | |")
     lasso_seconds, best = {}, np.inf
