@@ -59,8 +59,8 @@ does. The -all baselines have the word shares of all training years as backgroun
 effect is kept only if its coefficients are four squared standard errors from zero on average, and
 the source alone is; see [text](../text.md).""",
     "learned": """The learned prior tunes nothing, but some of its defaults were settled with a look
-at these test years: centring (2004 and 2005), the coarser grid of components (2004; six variants within
-0.03 %), and the background's own path, found by trying a dozen
+at these test years: centring (2004 and 2005), the coarser grid of components (2004; six variants
+within 0.03 %), and the background's own path, found by trying a dozen
 variants on 2006 and then run on the other years (0.3 % better).""",
     "learned (background all)": """*background all* has the word shares of all training years and
 lets them drift by a path for every word, held at its last value (chosen on 2003).""",

@@ -4,8 +4,8 @@
 
 The default and one choice changed at a time. Real sets: one step ahead, steps up to and including
 the development step, never a test step. Worlds: the four simulated ones, and two of our own, one
-with signal spread over correlated columns, one whose columns and intercept wander. A cell is the mean
-loss over that of the default, and how much the ELBO rises (nats a fit): below 1 and above 0 speak
+with signal spread over correlated columns, one whose columns and intercept wander. A cell is the
+mean loss over that of the default, and how much the ELBO rises (nats a fit): below 1 and above 0 speak
 for the change.
 """
 
@@ -97,7 +97,7 @@ def own_always_in():
 
 
 def intercept_at(which):
-    """The forecast of the intercept at each step's own center (0) or at one fixed point (1) alone."""
+    """Forecast the intercept at each step's own center (0) or at one fixed point (1) alone."""
     both = fits.intercept_forecast
 
     def ahead(self, n_steps, moved):

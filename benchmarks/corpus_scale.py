@@ -3,7 +3,7 @@
     python benchmarks/corpus_scale.py [--tokens 6000] [--keep DIR]
 
 Reports of 1996-2005 are simulated in the layout of the corpus, as many as there are (27,166 rows,
-7 of them repeated keys), with words drawn by Zipf's component from a vocabulary of 60,000. Loading and
+7 of them repeated keys), with words drawn by Zipf's law from a vocabulary of 60,000. Loading and
 vectorising run in a process of their own, whose peak memory is the figure.
 """
 

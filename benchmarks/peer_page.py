@@ -34,8 +34,8 @@ process of its own. What is counted and how:
   coefficients of step T predict T + 1.
 - **Intercepts**: every contestant has one, unpenalised, as its package provides it (celer's
   logistic regression has none, and gets a column of tens). Time-expanded designs have also a
-  column of ones, expanded and penalised like a feature, so that the intercept may move. driftglm has
-  an intercept path.
+  column of ones, expanded and penalised like a feature, so that the intercept may move. driftglm
+  has an intercept path.
 - **Memory** is the peak of the process during the fit above what it held just before.
 - **Nonzeros** are features; for the learned prior those with a probability above one half.
 - *-all* sees all steps as one, *-one* the newest step only.

@@ -102,7 +102,7 @@ def measure_pass(quick):
 
 
 def full_passes(X, y, time):
-    """Seconds of every pass of a fit that updates all features, intercepts and background included."""
+    """Seconds of every pass of a fit that updates all features, shared directions included."""
     update, seconds = cavi._Work._update, []  # noqa: SLF001
 
     def measured(work, order):
