@@ -12,9 +12,8 @@ from pathlib import Path
 from driftglm.exceptions import DataError
 
 AFTER, BEFORE, META, TEXTS = "logvol.+12.txt", "logvol.-12.txt", "meta.txt", "tok.tgz"
-_FILE = re.compile(
-    rf"([0-9]{{4}})\.({'|'.join(re.escape(kind) for kind in (AFTER, BEFORE, META, TEXTS))})"
-)
+KINDS = (AFTER, BEFORE, META, TEXTS)
+_FILE = re.compile(rf"([0-9]{{4}})\.({'|'.join(map(re.escape, KINDS))})")
 _LAST_DATE = re.compile(r"[0-9]{8}$")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200  # beyond these a date is a slip, or no date at all
 _N_META = 5  # key, date, address, company, CIK
