@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
+from driftglm.datasets.tables import number
 from driftglm.exceptions import DataError
 
 AFTER, BEFORE, META, TEXTS = "logvol.+12.txt", "logvol.-12.txt", "meta.txt", "tok.tgz"
@@ -25,11 +25,6 @@ class Volatilities:
 
     by_key: dict[str, float]
     n_lines: int
-
-    @property
-    def n_repeated(self) -> int:
-        """Lines whose key came before."""
-        return self.n_lines - len(self.by_key)
 
 
 @dataclass(frozen=True)
@@ -67,10 +62,10 @@ def read_volatilities(path: Path) -> Volatilities:
         fields = line.split()
         if len(fields) != 2:  # noqa: PLR2004
             raise DataError(
-                f"{place} has {len(fields)} fields ({line.strip()!r:.60}); '<log volatility> "
+                f"{place}: has {len(fields)} fields ({line.strip()!r:.60}); '<log volatility> "
                 "<key>' is allowed."
             )
-        by_key.setdefault(fields[1], _finite(fields[0], place))
+        by_key.setdefault(fields[1], number(fields[0], place, "volatility", missing=()))
         n_lines += 1
     return Volatilities(by_key, n_lines)
 
@@ -82,7 +77,7 @@ def read_filings(path: Path) -> dict[str, Filing]:
         fields = [part.strip() for part in line.split("\t")]
         if len(fields) < _N_META:
             raise DataError(
-                f"{place} has {len(fields)} fields between tabs; key, date (yyyymmdd), address, "
+                f"{place}: has {len(fields)} fields between tabs; key, date (yyyymmdd), address, "
                 "company and CIK are needed."
             )
         # A tab inside the company's name makes one field more; the ends stay where they are.
@@ -104,22 +99,9 @@ def date_in_key(key: str) -> date | None:
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Place, for messages, and text of each line that is not blank."""
     with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-        for number, line in enumerate(stream, start=1):
+        for k, line in enumerate(stream, start=1):
             if line.strip():
-                yield f"{path.name}, line {number}:", line
-
-
-def _finite(text: str, place: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(
-            f"{place} {text!r:.40} is no volatility; a finite number is allowed. Correct or delete "
-            "the line."
-        )
-    return value
+                yield f"{path.name}, line {k}", line
 
 
 def _parsed(day: str) -> date:
@@ -136,4 +118,4 @@ def _day(text: str, place: str) -> date:
             return _parsed(text)
     except ValueError:
         pass
-    raise DataError(f"{place} {text!r:.40} is no date; yyyymmdd is allowed.")
+    raise DataError(f"{place}: {text!r:.40} is no date; yyyymmdd is allowed.")
