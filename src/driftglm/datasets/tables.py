@@ -130,13 +130,15 @@ def _read_csv(path: Path, as_text: Collection[str]) -> pd.DataFrame:
 
 def _guessed(cells: pd.Series) -> pd.Series:
     """Numbers if all cells are numbers or missing, and not all missing; else strings."""
-    given = cells.mask(cells.isin(MISSING))
-    try:
-        if given.notna().any():
-            return pd.to_numeric(given)
-    except ValueError:
-        pass
-    return cells.mask(cells == "")
+    numbers = as_numbers(cells)
+    return cells.mask(cells == "") if numbers is None or numbers.isna().all() else numbers
+
+
+def as_numbers(cells: pd.Series) -> pd.Series | None:
+    """The numbers of a column whose cells are all numbers or missing; None if one is neither."""
+    given = cells.astype(object).mask(cells.isin(MISSING))
+    numbers: pd.Series = pd.to_numeric(given, errors="coerce")
+    return numbers if numbers.notna().equals(given.notna()) else None
 
 
 def json_rows(path: Path, *, flat: bool = False) -> Iterator[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from driftglm.datasets.tables import AS_IT_STANDS, MISSING, json_rows
+from driftglm.datasets.tables import AS_IT_STANDS, as_numbers, json_rows
 from driftglm.exceptions import DataError
 from driftglm.tables.reading import (
     SVMLIGHT,
@@ -47,28 +47,23 @@ def iterate_tables(path: Path, n_rows: int, as_text: Collection[str] = ()) -> It
         for frame in chunks(path, n_rows):
             for name in frame.columns:
                 number = name not in as_text and are_numbers.get(name, True)
-                are_numbers[name] = number and _is_numeric(frame[name])
+                are_numbers[name] = number and as_numbers(frame[name]) is not None
         for frame in chunks(path, n_rows):
             yield Table(_typed(frame, are_numbers), path.name)
 
 
 def _typed(frame: pd.DataFrame, are_numbers: dict[str, bool]) -> pd.DataFrame:
     """All columns of the file, those of numbers as float64, the others as text."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, np.ndarray] = {}
     for name, is_number in are_numbers.items():
         values = frame[name] if name in frame else pd.Series([None] * len(frame), dtype=object)
-        if is_number:
-            given = values.astype(object).mask(values.isin(MISSING))
-            columns[name] = pd.to_numeric(given).astype(np.float64).to_numpy()
-        else:
+        numbers = as_numbers(values) if is_number else None
+        if numbers is None:
             gaps = values.isna() | (values == "")
             columns[name] = values.astype(object).map(str).mask(gaps, None).to_numpy()
+        else:
+            columns[name] = numbers.to_numpy(dtype=np.float64)
     return pd.DataFrame(columns)
-
-
-def _is_numeric(values: pd.Series) -> bool:
-    given = values.astype(object).mask(values.isin(MISSING))
-    return bool(pd.to_numeric(given, errors="coerce").notna().equals(given.notna()))
 
 
 def _csv_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
