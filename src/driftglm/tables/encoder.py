@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -121,7 +121,7 @@ class TableEncoder:
             out += [places[feature] for feature in found]
         return sorted(set(out))
 
-    def matrix(self, table: Table) -> Any:
+    def matrix(self, table: Table) -> FloatArray | csr_matrix:
         """Features (n_rows, n_features): an array, or a sparse matrix where most are zero.
 
         Columns may stand in any order, and others than those known are ignored. Levels that were
@@ -145,7 +145,7 @@ class TableEncoder:
         return [f"{self.spec.text}:{word}" for word in self.vocabulary.get_feature_names_out()]
 
 
-def encode(table: Table, spec: TableSpec) -> tuple[TableEncoder, Any]:
+def encode(table: Table, spec: TableSpec) -> tuple[TableEncoder, FloatArray | csr_matrix]:
     """Learn levels and words from training rows; also the features of these rows.
 
     Raises

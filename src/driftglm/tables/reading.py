@@ -164,7 +164,7 @@ def lines_of(table: Table, rows: Sequence[int]) -> list[int | None]:
         with open_text(table.path) as stream:
             given = (k for k, line in enumerate(stream, start=1) if line.strip())
             starts = _csv_starts(stream) if kind == ".csv" else given
-            found = dict(enumerate(starts))
+            found = {row: line for row, line in enumerate(starts) if row in rows}
     return [found.get(row) for row in rows]
 
 
