@@ -74,7 +74,7 @@ def read_fred_md(
     path = Path(csv)
     header, lines = split_header(path, read_cells(path))
     own, lines = _own_codes(path, header, lines)
-    chosen = _given_codes(codes) if codes is not None else own
+    chosen = given_codes(codes) if codes is not None else own
     table = pd.Series({name: _code(chosen, name, path) for name in header}, name="code")
     dated = [(line, cells) for line, cells in lines if cells[0]]
     whole = numeric_frame(path, header, dated)
@@ -143,7 +143,8 @@ def _own_codes(path: Path, header: list[str], lines: Lines) -> tuple[dict[str, s
     return codes, lines
 
 
-def _given_codes(codes: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, str]:
+def given_codes(codes: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, str]:
+    """Codes by series as texts, from a mapping or a CSV file of two columns."""
     if isinstance(codes, Mapping):
         return {str(name): str(code) for name, code in codes.items()}
     path = Path(codes)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, TextIO
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -180,16 +180,29 @@ class ExperimentRun:
         self, task: Task, settings: Settings, comparison: Comparison
     ) -> tuple[pd.DataFrame, Path | None]:
         """Largest coefficients of a fit to all years, and the report about it."""
-        name = to_show(settings.models)
-        if name is None:
-            return pd.DataFrame(), self._write_page(None, comparison, settings)
-        self.say(f"fitting {name} to all years")
-        selector = task.selector(settings.variants[0], settings).fit(task.X)
-        features = [*np.array(task.words.words, dtype=object)[selector.columns_], *task.extra]
-        model = task.model(name, features)
-        model.fit(selector.transform(task.X), task.y, time=task.years)
-        page = self._write_page(model, comparison, settings, features)
-        return task.top(model, features), page
+        name, model, features, top = to_show(settings.models), None, None, pd.DataFrame()
+        if name is not None:
+            self.say(f"fitting {name} to all years")
+            selector = task.selector(settings.variants[0], settings).fit(task.X)
+            features = [*np.array(task.words.words, dtype=object)[selector.columns_], *task.extra]
+            model = task.model(name, features)
+            model.fit(selector.transform(task.X), task.y, time=task.years)
+            top = task.top(model, features)
+        if self.out is None:
+            return top, None
+        from driftglm.report import write_report
+
+        self.say("writing the report")
+        path = write_report(
+            self.out / "report.html",
+            model=model,
+            comparison=comparison,
+            title=TITLES[self.name],
+            sentence="Every test year is predicted by models fitted to the years before it.",
+            settings=settings.to_dict(),
+            feature_names=features,
+        )
+        return top, path
 
     @property
     def cache(self) -> Path | None:
@@ -205,23 +218,16 @@ class ExperimentRun:
         """Turn our own warnings into notes at once: each once, and stored with the result."""
         usual = warnings.showwarning
 
-        def hear(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def hear(message: Warning | str, category: type[Warning], *place: Any) -> None:
             if not issubclass(category, DataWarning | ConvergenceWarning):
-                usual(message, category, filename, lineno, file, line)
+                usual(message, category, *place)
             elif str(message) not in self.notes:
                 self.notes.append(str(message))
 
         with warnings.catch_warnings():
             warnings.simplefilter("always", DataWarning)
             warnings.simplefilter("always", ConvergenceWarning)
-            warnings.showwarning = hear
+            warnings.showwarning = hear  # type: ignore[assignment]
             yield
 
     def say(self, message: str) -> None:
@@ -272,31 +278,6 @@ class ExperimentRun:
         text = json.dumps(content, indent=1, default=_plain, ensure_ascii=False)
         write_atomically(self.out / f"{self.name}.json", text.encode())
         return result
-
-    def _write_page(
-        self,
-        model: BaseEstimator | None,
-        comparison: Comparison,
-        settings: Settings,
-        features: Sequence[str] | None = None,
-    ) -> Path | None:
-        """The report, if there is a folder for it."""
-        if self.out is None:
-            return None
-        from driftglm.report import write_report
-
-        path = self.out / "report.html"
-        self.say("writing the report")
-        write_report(
-            path,
-            model=model,
-            comparison=comparison,
-            title=TITLES[self.name],
-            sentence="Every test year is predicted by models fitted to the years before it.",
-            settings=settings.to_dict(),
-            feature_names=features,
-        )
-        return path
 
     def _comparison(self, variant: str) -> Path:
         return Path(self.out or ".") / f"{self.name}-{variant}.zip"

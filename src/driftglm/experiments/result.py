@@ -181,6 +181,4 @@ def _by_year(values: dict[str, float]) -> dict[int, float]:
 
 def _record(content: dict[str, Any]) -> Provenance:
     checks = tuple(Check(c["what"], c["expected"], c["found"]) for c in content["checks"])
-    return Provenance(
-        content["what"], content["rows_read"], content["rows"], content["dropped"], checks
-    )
+    return Provenance(**{**content, "checks": checks})

@@ -22,23 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 
-from driftglm.data.shards import (
-    FORMAT,
-    KIND,
-    MANIFEST,
-    Arrays,
-    Kind,
-    Manifest,
-    Part,
-    block_arrays,
-    column_arrays,
-    first_used,
-    kind_of,
-    read_arrays,
-    read_block,
-    read_column,
-    read_manifest,
-)
+from driftglm.data import shards as layout
 from driftglm.data.timesteps import Freq
 from driftglm.datasets.dates import FormatSearch, holds_dates
 from driftglm.exceptions import DataError
@@ -62,7 +46,7 @@ def write_shards(
     date_format: str | None = None,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
-) -> Manifest:
+) -> layout.Manifest:
     """Split a file into parts of up to `rows` rows; memory is needed for one part at a time.
 
     Nothing is replaced or removed before all new parts are on disk: shards that were there can be
@@ -120,7 +104,7 @@ def _old_files(folder: Path, *, overwrite: bool) -> tuple[str, ...]:
         return ()
     except OSError as error:
         raise DataError(f"the folder {folder} cannot be used ({error.strerror}).") from error
-    if folder / MANIFEST not in found:
+    if folder / layout.MANIFEST not in found:
         foreign = [path.name for path in found if not OWN.fullmatch(path.name)]
         if foreign:
             raise DataError(
@@ -133,15 +117,17 @@ def _old_files(folder: Path, *, overwrite: bool) -> tuple[str, ...]:
             "choose another."
         )
     try:
-        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        parts = {KIND: content["parts"]}[content["kind"]]  # KeyError: a manifest of something else
+        content = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
+        parts = {layout.KIND: content["parts"]}[
+            content["kind"]
+        ]  # KeyError: a manifest of something else
         names = [str(part["file"]) for part in parts]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise DataError(
-            f"the folder {folder} has a {MANIFEST} that is none of shards, or is damaged; only "
+            f"the folder {folder} has a {layout.MANIFEST} that is none of shards, or is damaged; only "
             "shards are replaced. Choose another folder, or delete the file."
         ) from error
-    return tuple(name for name in names if Path(name).name == name and name != MANIFEST)
+    return tuple(name for name in names if Path(name).name == name and name != layout.MANIFEST)
 
 
 @contextmanager
@@ -183,15 +169,15 @@ def _write_parts(
     draft: Path,
     tables: Iterable[tuple[Table, Counter[str]]],
     progress: Callable[[int], None] | None,
-) -> Manifest:
-    parts: list[Part] = []
-    kinds: dict[str, Kind] = {}
+) -> layout.Manifest:
+    parts: list[layout.Part] = []
+    kinds: dict[str, layout.Kind] = {}
     n_block, holds_first, total = 0, False, Counter[str]()
     for k, (table, steps) in enumerate(tables):
         data = pack({"rows": table.n_rows}, _arrays(table, kinds))
         name = PART.format(k, "")
         write_atomically(draft / name, data)
-        parts.append(Part(name, table.n_rows, hashlib.sha256(data).hexdigest(), dict(steps)))
+        parts.append(layout.Part(name, table.n_rows, hashlib.sha256(data).hexdigest(), dict(steps)))
         if table.block is not None:
             n_block = max(n_block, table.block.shape[1])
             holds_first |= bool((table.block.indices == 0).any())
@@ -200,17 +186,19 @@ def _write_parts(
             progress(table.n_rows)
     n_rows = sum(part.rows for part in parts)
     steps_in_order = {step: total[step] for step in sorted(total, key=_step_order)}
-    first = first_used(n_block, holds_first=holds_first)
-    return Manifest("", kinds, n_rows, n_block, None, None, steps_in_order, tuple(parts), first)
+    first = layout.first_used(n_block, holds_first=holds_first)
+    return layout.Manifest(
+        "", kinds, n_rows, n_block, None, None, steps_in_order, tuple(parts), first
+    )
 
 
-def _publish(draft: Path, folder: Path, manifest: Manifest) -> Manifest:
+def _publish(draft: Path, folder: Path, manifest: layout.Manifest) -> layout.Manifest:
     """Bring the parts to their place under names that are free, then the manifest, in one step."""
     taken = any((folder / part.file).exists() for part in manifest.parts)
     mark = f"-{uuid.uuid4().hex[:8]}" if taken else ""
     parts = [replace(part, file=PART.format(k, mark)) for k, part in enumerate(manifest.parts)]
     final = replace(manifest, parts=tuple(parts))
-    content = {"kind": KIND, "format": FORMAT, **asdict(final)}
+    content = {"kind": layout.KIND, "format": layout.FORMAT, **asdict(final)}
     moved: list[Path] = []
     try:
         for old, new in zip(manifest.parts, parts, strict=True):
@@ -218,7 +206,7 @@ def _publish(draft: Path, folder: Path, manifest: Manifest) -> Manifest:
             moved.append(folder / new.file)
         sync_folder(folder)
         text = json.dumps(content, indent=2, ensure_ascii=False)
-        write_atomically(folder / MANIFEST, text.encode())
+        write_atomically(folder / layout.MANIFEST, text.encode())
     except BaseException:
         for path in moved:
             path.unlink(missing_ok=True)
@@ -258,7 +246,7 @@ def _timed(table: Table, times: _Times, form: str | None) -> tuple[Table, Counte
     labels, _ = read_times(table, times.name, times.freq, form)
     kind = np.asarray(labels).dtype.kind
     if kind == "M":
-        if kind_of(table.frame[times.name]) == "text":
+        if layout.kind_of(table.frame[times.name]) == "text":
             table = replace(table, frame=table.frame.assign(**{times.name: labels}))
         labels = pd.PeriodIndex(pd.DatetimeIndex(labels), freq=str(times.freq)).astype(str)
     elif kind == "f":
@@ -268,12 +256,12 @@ def _timed(table: Table, times: _Times, form: str | None) -> tuple[Table, Counte
 
 def iterate_shards(folder: str | os.PathLike[str]) -> Iterator[Table]:
     """Tables of the parts in the order of rows, each checked against the manifest."""
-    manifest = read_manifest(folder)
+    manifest = layout.read_manifest(folder)
     for part in manifest.parts:
-        arrays = read_arrays(folder, part)
-        columns = {name: read_column(arrays, manifest, name) for name in manifest.columns}
+        arrays = layout.read_arrays(folder, part)
+        columns = {name: layout.read_column(arrays, manifest, name) for name in manifest.columns}
         frame = pd.DataFrame(columns, index=range(part.rows))
-        block = read_block(arrays, manifest, part.rows)
+        block = layout.read_block(arrays, manifest, part.rows)
         yield Table(frame, manifest.source, block, manifest.block_names)
 
 
@@ -293,10 +281,12 @@ def _step_order(step: str) -> tuple[float, str]:
         return 0.0, step
 
 
-def _arrays(table: Table, kinds: dict[str, Kind]) -> Arrays:
-    """Arrays of a part; `kinds` is filled by the first part and holds for all."""
-    out: Arrays = {}
+def _arrays(table: Table, kinds: dict[str, layout.Kind]) -> layout.Arrays:
+    """layout.Arrays of a part; `kinds` is filled by the first part and holds for all."""
+    out: layout.Arrays = {}
     for k, name in enumerate(table.frame.columns):
         values = table.frame[name]
-        out |= column_arrays(values, f"c{k}", kinds.setdefault(str(name), kind_of(values)))
-    return out if table.block is None else out | block_arrays(table.block)
+        out |= layout.column_arrays(
+            values, f"c{k}", kinds.setdefault(str(name), layout.kind_of(values))
+        )
+    return out if table.block is None else out | layout.block_arrays(table.block)
