@@ -58,9 +58,7 @@ def _joined(
     """Frame with the columns of `values` at the rows `asked` for, missing where there are none."""
     shared = sorted(set(map(str, values.columns)) & set(map(str, frame.columns)))
     if shared:
-        raise DataError(
-            f"{name} and the documents both have the column {shared[0]!r}; rename one of them."
-        )
+        raise DataError(f"{name} and the documents both have the column {shared[0]!r}; rename one.")
     unique = values[~values.index.duplicated()]
     found = unique.reindex(asked).set_index(frame.index)
     checks += [

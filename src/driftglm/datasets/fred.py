@@ -52,15 +52,13 @@ def split_header(path: Path, lines: Lines) -> tuple[list[str], Lines]:
     if not lines or lines[0][1][0].lower() not in DATE_COLUMNS or len(lines[0][1]) == 1:
         found = f"it starts with {lines[0][1][0]!r:.40}" if lines else "it is empty"
         raise DataError(
-            f"{path.name}: {found}; the first line must be a header such as "
-            "'observation_date,UNRATE'."
+            f"{path.name}: {found}; it must start with a header, as 'observation_date,UNRATE'."
         )
     header = lines[0][1][1:]
     bad = [name for name, times in Counter(header).items() if not name or times > 1]
     if bad:
         raise DataError(
-            f"{path.name}, line {lines[0][0]}: the series name {bad[0]!r} is empty or repeated; "
-            "names must differ."
+            f"{path.name}, line {lines[0][0]}: the series name {bad[0]!r} is empty or repeated."
         )
     return header, lines[1:]
 

@@ -152,7 +152,7 @@ def given_codes(codes: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, 
     for line, cells in lines:
         if len(cells) != _CODE_COLUMNS:
             raise DataError(
-                f"{path.name}, line {line}: {len(cells)} cells; a series and its code are allowed."
+                f"{path.name}, line {line}: {len(cells)} cells; write a series and its code."
             )
     return {cells[0]: cells[1] for _, cells in lines[1:]}
 

@@ -206,7 +206,7 @@ def _filing_of(key: str, meta: Path) -> files.Filing:
     day = files.date_in_key(key)
     if day is None:
         raise DataError(
-            f"{meta.name}: no line for the key {key!r}, which ends in no date itself; add the line."
+            f"{meta.name}: no line for the key {key!r}, which ends in no date; add the line."
         )
     return files.Filing(day, "", None)
 

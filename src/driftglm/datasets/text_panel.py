@@ -120,7 +120,7 @@ class _TextFiles:
                 yield self.paths[i].read_text(encoding="utf-8", errors="replace")
             except OSError as error:
                 raise DataError(
-                    f"{self.paths[i].name} cannot be read ({error.strerror}); load the panel again."
+                    f"{self.paths[i].name} cannot be read ({error.strerror}); load it again."
                 ) from error
 
 
@@ -180,9 +180,8 @@ def _text_files(folder: Path, columns: _Columns) -> _Rows:
     table = _find(folder, "metadata")
     if table is None:
         raise DataError(
-            f"the folder {folder.name!r} holds neither a table 'documents' nor a table "
-            "'metadata'; .csv, .jsonl and .parquet are read. Add one with the columns "
-            f"{columns.key!r} and {columns.date!r}."
+            f"the folder {folder.name!r} holds neither a table 'documents' nor a table 'metadata'; "
+            f"add a .csv, .jsonl or .parquet with columns {columns.key!r} and {columns.date!r}."
         )
     rows = read_table(table, as_text=columns.as_text(columns.file))
     if columns.file not in rows:
@@ -202,8 +201,7 @@ def _inside(folder: Path, name: str, table: Path) -> Path:
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()):
         raise DataError(
-            f"{table.name}: the text file {name!r:.80} lies outside the folder; paths within it "
-            "are allowed."
+            f"{table.name}: the text file {name!r:.80} lies outside the folder; move it inside."
         )
     return path
 

@@ -143,7 +143,7 @@ class ExperimentRun:
             self.out.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(
-                f"the folder {self.out.name!r} for the results cannot be made ({error.strerror})."
+                f"the folder {self.out.name!r} cannot be made ({error.strerror})."
             ) from error
 
     def _run(self, paper: PaperTable, task: Task, settings: Settings) -> Reproduction:

@@ -103,8 +103,8 @@ def _dev_year(known: list[int], dev: int | None, first_test: int) -> int:
     if dev is None or dev not in known or dev == known[0]:
         raise DataError(
             f"the years {_shown(known)} leave no year to train on before the dev year and the "
-            f"test year {first_test}; at least {LEAST_YEARS} years are needed, in the order "
-            "training, dev, test. Read more years, or choose later ones."
+            f"test year {first_test}; {LEAST_YEARS} or more are needed, in the order training, "
+            "dev, test. Read more years, or choose later ones."
         )
     return dev
 

@@ -161,9 +161,7 @@ def document_effects(
     effects = pd.concat([*parts, macro.variables], axis=1)
     repeated = effects.columns[effects.columns.duplicated()]
     if len(repeated):
-        raise DataError(
-            f"the macro variable {repeated[0]!r} has the name of a source or state; rename it."
-        )
+        raise DataError(f"the macro variable {repeated[0]!r} is also a source or state; rename it.")
     notes += [f"{number:,} {what}." for what, number in skipped.items() if number]
     notes += macro.notes
     if macro.variables.empty:

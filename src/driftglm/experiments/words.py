@@ -101,8 +101,8 @@ class WordSelector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.columns_ = ranked[totals[ranked] > 0]
         if not self.columns_.size:
             raise DataError(
-                f"the {X.shape[0]} training documents hold no word of rank {self.first} or "
-                "beyond; choose smaller ranks, or later years."
+                f"the {X.shape[0]} training documents hold no word of rank {self.first} or beyond; "
+                "choose smaller ranks, or later years."
             )
         return self
 

@@ -164,7 +164,7 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
         column(table, name, role)
         if name in taken:
             raise DataError(
-                f"column {name!r:.60} is named as {taken[name]} and as {role}; name two columns."
+                f"column {name!r:.60} is named as {taken[name]} and as {role}; name two."
             )
         taken[name] = role
     for name in (*spec.drop, *spec.categorical):
@@ -223,10 +223,7 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
     odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
     if odd:
         kind = type(values.iloc[odd[0]]).__name__
-        raise DataError(
-            f"column {name!r:.60} has a {kind} in row {odd[0]}; numbers and texts are allowed. "
-            "Drop it (--drop)."
-        )
+        raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
     counts = Counter(as_strings(values))
     many = len(counts) > max(MANY_LEVELS, len(values) // 2)
     if not declared:

@@ -113,8 +113,7 @@ def _old_files(folder: Path, *, overwrite: bool) -> tuple[str, ...]:
         return ()
     if not overwrite:
         raise DataError(
-            f"the folder {folder} holds shards already; pass overwrite=True (--overwrite), or "
-            "choose another."
+            f"the folder {folder} holds shards already; pass overwrite=True (--overwrite)."
         )
     try:
         content = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
@@ -124,8 +123,8 @@ def _old_files(folder: Path, *, overwrite: bool) -> tuple[str, ...]:
         names = [str(part["file"]) for part in parts]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise DataError(
-            f"the folder {folder} has a {layout.MANIFEST} that is none of shards, or is damaged; only "
-            "shards are replaced. Choose another folder, or delete the file."
+            f"the folder {folder} has a {layout.MANIFEST} that is none of shards, or is damaged; "
+            "choose another folder, or delete the file."
         ) from error
     return tuple(name for name in names if Path(name).name == name and name != layout.MANIFEST)
 
