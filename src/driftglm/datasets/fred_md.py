@@ -163,10 +163,7 @@ def _code(codes: dict[str, str], name: str, path: Path) -> int:
             f"{path.name} has no transformation code for {name!r}; published files have a row "
             "'Transform:' after the header. Pass codes= otherwise."
         )
-    try:
-        code = float(codes[name])
-    except ValueError:
-        code = 0.0
+    code = pd.to_numeric(codes[name], errors="coerce")
     if code not in _TRANSFORMATIONS:
         raise DataError(
             f"{path.name}: the transformation code of {name!r} is {codes[name]!r}; whole numbers "

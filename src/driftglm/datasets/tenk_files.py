@@ -14,7 +14,6 @@ from driftglm.exceptions import DataError
 AFTER, BEFORE, META, TEXTS = "logvol.+12.txt", "logvol.-12.txt", "meta.txt", "tok.tgz"
 KINDS = (AFTER, BEFORE, META, TEXTS)
 _FILE = re.compile(rf"([0-9]{{4}})\.({'|'.join(map(re.escape, KINDS))})")
-_LAST_DATE = re.compile(r"[0-9]{8}$")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200  # beyond these a date is a slip, or no date at all
 _N_META = 5  # key, date, address, company, CIK
 
@@ -83,17 +82,16 @@ def read_filings(path: Path) -> dict[str, Filing]:
         # A tab inside the company's name makes one field more; the ends stay where they are.
         key, day, company, cik = fields[0], fields[1], " ".join(fields[3:-1]), fields[-1]
         number = int(cik) if re.fullmatch(r"[0-9]{1,10}", cik) else None
-        filings.setdefault(key, Filing(_day(day, place), company, number))
+        filed = _parsed(day)
+        if filed is None:
+            raise DataError(f"{place}: {day!r:.40} is no date; yyyymmdd is allowed.")
+        filings.setdefault(key, Filing(filed, company, number))
     return filings
 
 
 def date_in_key(key: str) -> date | None:
     """The filing date that a key ends with."""
-    found = _LAST_DATE.search(key)
-    try:
-        return _parsed(found[0]) if found else None
-    except ValueError:
-        return None
+    return _parsed(key[-8:])
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -104,18 +102,11 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
                 yield f"{path.name}, line {k}", line
 
 
-def _parsed(day: str) -> date:
-    """The date of yyyymmdd; ValueError if it is none, or of a time without annual reports."""
-    parsed = datetime.strptime(day, "%Y%m%d").date()  # noqa: DTZ007 (a day has no time zone)
-    if not _FIRST_YEAR <= parsed.year <= _LAST_YEAR:
-        raise ValueError(day)
-    return parsed
-
-
-def _day(text: str, place: str) -> date:
+def _parsed(text: str) -> date | None:
+    """The date of yyyymmdd; None if it is none, or of a time without annual reports."""
     try:
-        if re.fullmatch(r"[0-9]{8}", text):
-            return _parsed(text)
+        day = datetime.strptime(text, "%Y%m%d").date()  # noqa: DTZ007 (a day has no time zone)
     except ValueError:
-        pass
-    raise DataError(f"{place}: {text!r:.40} is no date; yyyymmdd is allowed.")
+        return None
+    is_written_so = re.fullmatch(r"[0-9]{8}", text) is not None
+    return day if is_written_so and _FIRST_YEAR <= day.year <= _LAST_YEAR else None

@@ -193,8 +193,9 @@ class ExperimentRun:
         from driftglm.report import write_report
 
         self.say("writing the report")
-        path = write_report(
-            self.out / "report.html",
+        path = self.out / "report.html"
+        write_report(
+            path,
             model=model,
             comparison=comparison,
             title=TITLES[self.name],
