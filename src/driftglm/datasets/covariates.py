@@ -17,7 +17,7 @@ MACRO, COMPANIES = "macro.csv", "companies.csv"
 def join_macro(frame: pd.DataFrame, folder: Path, checks: list[Check]) -> pd.DataFrame:
     """Join macro.csv, if there is one, by its column `year` or the month of its column `date`.
 
-    Documents of a period that it lacks are kept; a check counts them.
+    Documents of a period that it lacks have missing values; a check counts them.
     """
     path = folder / MACRO
     if not path.is_file():

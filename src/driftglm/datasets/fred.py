@@ -32,7 +32,7 @@ def read_fred(csv: str | os.PathLike[str]) -> Table:
     -------
     Table
         `frame` is indexed by date, ascending, a column a series; of a repeated date the first row
-        is kept, and `provenance` says how many were not.
+        is used, and `provenance` says how many were dropped.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class Provenance:
     rows_read
         Rows in the files.
     rows
-        Rows kept.
+        Rows of the result.
     dropped
         Reason -> number; also things skipped that are no rows, such as stray documents.
     checks

@@ -22,7 +22,7 @@ def known_figures(frame: pd.DataFrame, lines: dict[int, int]) -> tuple[Check, ..
     Parameters
     ----------
     frame
-        The rows kept: `year`, `logvol_after`, `logvol_before`.
+        The rows used: `year`, `logvol_after`, `logvol_before`.
     lines
         Year -> lines of its file of volatilities after the filing.
     """

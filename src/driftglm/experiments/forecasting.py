@@ -53,7 +53,7 @@ def reproduce_forecasting(
         Folder in the layout of the 10-K corpus; see `driftglm.datasets.load_10k_corpus`.
     out
         Folder for result, report and finished fits. A run that was killed goes on from there; one
-        that was finished is read. None keeps nothing and writes no report.
+        that was finished is read. None: nothing is stored, and no report written.
     settings
         Contestants, years and words; the paper's by default.
     n_jobs

@@ -1,4 +1,4 @@
-"""What an experiment found: comparisons, tables with the paper's figures, and how to keep them."""
+"""What an experiment found: comparisons, tables with the paper's figures, and how to store them."""
 
 from __future__ import annotations
 

@@ -61,18 +61,18 @@ class WordCounts:
 
 
 class WordSelector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Keeps words by their rank in the documents it is fitted to, or given columns.
+    """Chooses words by their rank in the documents it is fitted to, or given columns.
 
     Parameters
     ----------
     first, last
-        Ranks kept, both included; of words as frequent as each other the left column comes first.
+        Ranks chosen, both included; of words as frequent as each other the left column comes first.
     binary
         Whether a word is 0 or 1, or its count.
     n_extra
         Number of columns at the end that are no words and stay as they are.
     columns
-        Columns to keep, whatever their rank.
+        Columns to choose, whatever their rank.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class WordSelector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: sp.csr_array) -> sp.csr_array:
-        """The words kept, then the extra columns."""
+        """The words chosen, then the extra columns."""
         words = X[:, self.columns_]
         if self.binary:
             words = (words > 0).astype(np.float64)
@@ -146,7 +146,7 @@ def count_words(
     settings
         Resolved settings: ranks, and the years at which a training set ends.
     store
-        File to keep the matrix in, and to read it from if it is there.
+        File to store the matrix in, and to read it from if it is there.
     verbose
         Whether to show progress on stderr; by default on a terminal.
     """

@@ -23,7 +23,7 @@ from driftglm.tables.reading import Table, as_strings, check_header
 from driftglm.text import RankedVocabulary
 
 FILL = "drop the column (--drop), fill the gaps, or delete these rows."
-LARGE = (101, 10101)  # the ranks kept of a large vocabulary
+LARGE = (101, 10101)  # the ranks used of a large vocabulary
 MANY_LEVELS = 100
 MOST = 0.5
 ROLES = ("target", "time", "text", "weights", "exposure")
@@ -34,7 +34,7 @@ MOST_DENSE = 300
 class TableSpec:
     """Which column plays which part; all others are features.
 
-    `vocabulary` is the first and last frequency rank of words to keep; None: all words of a small
+    `vocabulary` is the first and last frequency rank of the words used; None: all words of a small
     corpus, ranks 101 to 10101 of a large one. `freq` is the length of a step, `date_format` how
     dates are written, in the words of strptime; None: as all rows show. The spec of a fitted model
     has the format that was found.
