@@ -194,7 +194,7 @@ def test_bad_choices_are_one_line_and_exit_2(reports, tmp_path, arguments, said)
 
 def test_a_file_in_place_of_the_results_folder_is_refused(reports, tmp_path):
     (tmp_path / "taken").write_text("mine")
-    with pytest.raises(DataError, match="is a file; name a folder"):
+    with pytest.raises(DataError, match="is a file; a folder is needed"):
         reproduce_forecasting(reports, out=tmp_path / "taken", settings=SMALL)
     assert (tmp_path / "taken").read_text() == "mine"
 

@@ -24,7 +24,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.datasets import Provenance
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.evaluation.fingerprint import digest, library_fingerprint
-from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
+from driftglm.exceptions import ConvergenceWarning, DataWarning
 from driftglm.experiments.contestants import to_show
 from driftglm.experiments.pages import TITLES, text_page
 from driftglm.experiments.paper import PaperTable
@@ -32,6 +32,7 @@ from driftglm.experiments.result import VARIANTS, Reproduction
 from driftglm.experiments.settings import Settings
 from driftglm.experiments.words import WordCounts, WordSelector
 from driftglm.files import write_atomically
+from driftglm.tables.writing import check_writable
 
 CHUNK = 1 << 20
 
@@ -135,16 +136,9 @@ class ExperimentRun:
         """Name the run by the content of the corpus, the settings and the code that runs."""
         if self.out is None:
             return
-        if self.out.exists() and not self.out.is_dir():
-            raise DataError(f"{self.out.name!r} is a file; name a folder for the results.")
+        check_writable(self.out, folder=True)
         content = _content_digest(list(files), verbose=self.verbose)
         self.key = digest(library_fingerprint(), self.name, content, settings.to_dict())
-        try:
-            self.out.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(
-                f"the folder {self.out.name!r} cannot be made ({error.strerror})."
-            ) from error
 
     def _run(self, paper: PaperTable, task: Task, settings: Settings) -> Reproduction:
         """Compare the contestants with the words of each variant, then show one of all years."""

@@ -172,13 +172,9 @@ def fit_table(
     ['x']
     """
     encoder, X = encode(table, spec)
-    return fit_encoded(
-        encoder,
-        read_training(table, spec, family, X),
-        always_in=encoder.positions(always_in, "always in") or None,
-        static=encoder.positions(static, "static") or None,
-        **params,
-    )
+    params["always_in"] = encoder.positions(always_in, "always in") or None
+    params["static"] = encoder.positions(static, "static") or None
+    return fit_encoded(encoder, read_training(table, spec, family, X), **params)
 
 
 def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
