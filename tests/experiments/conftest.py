@@ -63,26 +63,25 @@ def write_panel(folder, years=range(2001, 2007), n_documents=6):
     macro.to_csv(folder / "macro.csv", index=False)
 
 
+def write_reports(folder, years, seed):
+    """25 reports a year in the 10-K layout."""
+    folder.mkdir()
+    rng = np.random.default_rng(seed)
+    for year in years:
+        write_report_year(folder, year, rng)
+    return folder
+
+
 @pytest.fixture
 def reports(tmp_path):
     """Six years of 25 reports each in the 10-K layout."""
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    rng = np.random.default_rng(3)
-    for year in range(2011, 2017):
-        write_report_year(folder, year, rng)
-    return folder
+    return write_reports(tmp_path / "corpus", range(2011, 2017), seed=3)
 
 
 @pytest.fixture
 def paper_reports(tmp_path):
     """The paper's years, a few reports each; the counts of the real corpus are not met."""
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    rng = np.random.default_rng(5)
-    for year in range(2000, 2006):
-        write_report_year(folder, year, rng)
-    return folder
+    return write_reports(tmp_path / "corpus", range(2000, 2006), seed=5)
 
 
 @pytest.fixture

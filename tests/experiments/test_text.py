@@ -15,7 +15,7 @@ from driftglm.datasets import load_text_panel
 from driftglm.exceptions import DataError
 from driftglm.experiments import Settings, reproduce_text
 from driftglm.experiments.pages import text_page
-from driftglm.experiments.paper import CONTESTANTS, TEXT
+from driftglm.experiments.paper import CONTESTANTS
 from driftglm.experiments.text import document_effects
 
 SMALL = Settings(models=("ridge-all", "exact"), ranks=(3, 40), vocabulary="all")
@@ -174,11 +174,6 @@ def test_documents_without_source_column_are_refused(panel):
         reproduce_text(panel, settings=SMALL)
 
 
-def test_the_paper_years_are_used_where_the_corpus_has_them():
-    chosen = Settings().resolved(range(1996, 2007), TEXT)
-    assert (chosen.dev, chosen.test, chosen.ranks) == (2003, (2004, 2005, 2006), (501, 5501))
-
-
 def federal_reserve_folder(data, place):
     """Beige Book texts as they are, FOMC transcripts rebuilt as bags of words from counts."""
     source = data / "beige_fomc"
@@ -226,3 +221,23 @@ def test_federal_reserve_documents_end_to_end(real_data, tmp_path):
     tokens = sum(content["results"]["training"]["sizes"].values())
     # Fewer nats a token than equal shares of the 35 words would have.
     assert max(figures.values()) * 1000 < tokens * np.log(35)
+
+
+def test_sources_are_told_from_the_most_frequent_training_one(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "date": pd.to_datetime(["2001-01-01"] * 4 + ["2002-01-01"] * 4),
+            "source": ["beige", "beige", "fomc", "10-k", "fomc", "fomc", "fomc", "fomc"],
+        }
+    )
+    notes = []
+    effects, _ = document_effects(frame, tmp_path, np.arange(8) < 4, notes)
+    assert list(effects.columns[:2]) == ["source 10-k", "source fomc"]
+    assert effects["source fomc"].tolist() == [0, 0, 1, 0, 1, 1, 1, 1]
+    assert any("no macro variables" in note for note in notes)
+
+
+def test_a_document_without_source_is_an_error(tmp_path):
+    frame = pd.DataFrame({"date": pd.to_datetime(["2001-01-01"] * 2), "source": ["beige", None]})
+    with pytest.raises(DataError, match="document 1 has no source"):
+        document_effects(frame, tmp_path, np.array([True, True]), [])

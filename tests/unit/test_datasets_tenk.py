@@ -14,7 +14,6 @@ import pytest
 
 from driftglm.data.timesteps import fit_axis
 from driftglm.datasets import load_10k_corpus
-from driftglm.datasets.tenk_known import PAPER_ROWS, PAPER_YEARS, ROWS, known_figures
 from driftglm.exceptions import DataError, DataWarning, TimeError
 from driftglm.text import RankedVocabulary
 
@@ -205,20 +204,6 @@ def test_another_number_of_rows_than_known_is_reported(tmp_path):
     }  # fmt: skip
     with pytest.raises(DataError, match=r"rows of 1996: 3, expected 1408. Pass strict=False"):
         load_10k_corpus(tmp_path, strict=True)
-
-
-def test_the_known_figures_agree_with_each_other():
-    assert sum(ROWS[year] for year in PAPER_YEARS) == 27_166 == PAPER_ROWS + 7
-
-
-def test_the_known_errors_of_the_past_volatility_are_checked():
-    past = np.sqrt([0.1873] * 4)
-    frame = pd.DataFrame({"year": 2003, "logvol_after": 0.0, "logvol_before": past})
-    checks = {check.what: check for check in known_figures(frame, {2003: 3612})}
-    assert checks["rows of 2003"].ok
-    assert checks["mean squared error of the past volatility in 2003"].ok
-    frame["logvol_before"] *= 1.01
-    assert not known_figures(frame, {2003: 3612})[-1].ok
 
 
 def test_dates_that_disagree_are_reported(folder):

@@ -1,15 +1,12 @@
 """A column that is nearly all numbers is one of numbers, and what spoils it is named."""
 
-import gzip
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from driftglm.exceptions import DataError
-from driftglm.tables import Table, read_data
+from driftglm.tables import Table
 from driftglm.tables.cells import NEARLY_ALL, refuse_spoilt, spoilt
-from driftglm.tables.reading import lines_of
 
 
 def column(n_numbers, *others):
@@ -45,20 +42,6 @@ def test_the_share_decides():
 def test_words_for_missing_numbers_count_on_neither_side():
     assert spoilt(column(5, *["NA"] * 50)) is None
     assert spoilt(column(9, *["NA"] * 50, "x", None)).nonzero()[0].tolist() == [59]
-
-
-def test_lines_are_those_of_the_file_whatever_stands_between(tmp_path):
-    text = 'x,note\n1,a\n\n2,"two\nlines"\n"#REF!",b\n3,c\n'
-    (tmp_path / "a.csv").write_text(text)
-    with gzip.open(tmp_path / "b.csv.gz", "wt") as stream:
-        stream.write(text)
-    for name in ("a.csv", "b.csv.gz"):
-        table = read_data(tmp_path / name)
-        assert table.frame["x"].tolist()[2] == "#REF!"
-        assert lines_of(table, [0, 1, 2, 3]) == [2, 4, 6, 7]
-    (tmp_path / "a.jsonl").write_text('{"x": 1}\n\n{"x": "a"}\n')
-    assert lines_of(read_data(tmp_path / "a.jsonl"), [1]) == [3]
-    assert lines_of(Table(pd.DataFrame({"x": [1]})), [0]) == [None]
 
 
 def test_the_first_cells_are_named_and_the_others_counted():

@@ -6,9 +6,6 @@ import pytest
 
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.tables import Table, TableSpec, fit_encoder
-from driftglm.tables.columns import near, target
-from driftglm.tables.comparing import parse_steps
-from driftglm.tables.reading import as_strings
 
 
 def encoded(frame, new=None, **spec):
@@ -34,11 +31,6 @@ def test_unknown_levels_warn_and_are_the_reference():
     with pytest.warns(DataWarning, match="2 rows with 2 levels the model has not seen"):
         _, X = encoded(frame, pd.DataFrame({"c": ["z", "b", "y"]}))
     np.testing.assert_array_equal(X.ravel(), [0, 1, 0])
-
-
-def test_whole_numbers_are_one_level_however_they_are_stored():
-    values = pd.Series([1, 1.0, "1", True, None], dtype=object)
-    assert as_strings(values).tolist() == ["1", "1", "1", "True", None]
 
 
 def test_many_levels_and_words_make_a_sparse_matrix():
@@ -73,35 +65,3 @@ def test_positions_take_columns_features_and_texts():
 def test_nothing_to_predict_with_is_an_error():
     with pytest.raises(DataError, match="no column left"):
         encoded(pd.DataFrame({"y": [1.0, 2.0]}), target="y")
-
-
-@pytest.mark.parametrize(
-    ("values", "family", "why"),
-    [
-        (["up", "down", "up"], "binomial", "the target has 2 classes"),
-        ([True, False, True], "binomial", "the target has 2 classes"),
-        ([0, 1, 1], "binomial", "the target has two values"),
-        ([0.5, 1.5, 2.5], "gaussian", "the target is numbers"),
-        (list(range(12)), "gaussian", "use family poisson"),
-    ],
-)
-def test_the_family_is_guessed_and_the_reason_given(values, family, why):
-    table = Table(pd.DataFrame({"y": values}))
-    _, found, reason = target(table, "y", "auto")
-    assert found == family
-    assert why in reason
-
-
-def test_near_names_are_found_whatever_their_case():
-    assert near("PRICE", ["size", "Price"]) == "did you mean 'Price'?"
-    assert near("zzz", ["a", "b"]) == "its columns are 'a', 'b'."
-
-
-def test_steps_are_lists_and_ranges_of_numbers_or_periods():
-    assert parse_steps("2003, 2005:2007", None) == [2003, 2005, 2006, 2007]
-    assert parse_steps("2000:2010", 5) == [2000, 2005, 2010]
-    months = parse_steps("2004-11:2005-02", "M")
-    assert [str(month) for month in months] == ["2004-11", "2004-12", "2005-01", "2005-02"]
-    for text in ("", ",", "a", "2003:", "1:2:3"):
-        with pytest.raises(DataError):
-            parse_steps(text, None)

@@ -79,8 +79,7 @@ class _Stream:
         data = self._read_some(size)
         if len(data) < size:
             raise self.fail(
-                f"the archive is cut short after {self._n_read:,} unpacked bytes; copy or download "
-                "it again."
+                f"the archive is cut short after {self._n_read:,} unpacked bytes; copy it again."
             )
         return data
 
@@ -124,7 +123,7 @@ def _headers(stream: _Stream) -> Iterator[tuple[str, int]]:
             member = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except tarfile.HeaderError as error:
             raise stream.fail(
-                f"no tar header where one must be ({error}); the archive is damaged."
+                f"no tar header where one must be ({error}); it is damaged."
             ) from error
         if member.type in {tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME}:
             record = _record(stream, member)
@@ -143,8 +142,7 @@ def _record(stream: _Stream, member: tarfile.TarInfo) -> bytes:
     """Content of a record that describes the member after it."""
     if not 0 <= member.size <= _MAX_RECORD:
         raise stream.fail(
-            f"a record of {member.size:,} bytes describes a member; at most {_MAX_RECORD:,} are "
-            "read."
+            f"a record of {member.size:,} bytes describes a member; {_MAX_RECORD:,} are allowed."
         )
     return stream.read_padded(member.size)
 
@@ -173,14 +171,12 @@ def _checked(stream: _Stream, member: tarfile.TarInfo, override: dict[str, str])
     shown = name.encode("utf-8", "replace").decode()
     if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE}:
         raise stream.fail(
-            f"the member {shown!r} is a link, device or other special file; plain files and "
-            "folders are allowed."
+            f"the member {shown!r} is a link, device or other special file; pack plain files."
         )
     slashed = name.replace("\\", "/")
     if slashed.startswith("/") or _DRIVE.match(slashed) or ".." in slashed.split("/"):
         raise stream.fail(
-            f"the member {shown!r} leads out of the folder of the archive; relative paths without "
-            "'..' are allowed."
+            f"the member {shown!r} leads out of the folder; pack relative paths without '..'."
         )
     text = override.get("size", str(member.size))
     size = int(text) if _NUMBER.fullmatch(text) else -1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from driftglm._typing import IntArray
 from driftglm.datasets.provenance import Provenance
@@ -67,7 +68,7 @@ class TextCorpus:
         """Texts in the order of the rows, one in memory at a time."""
         return iter(self.documents)
 
-    def select(self, rows: Any) -> TextCorpus:
+    def select(self, rows: ArrayLike) -> TextCorpus:
         """Corpus of the rows where the mask `rows` is true; `provenance` stays that of the whole.
 
         Parameters

@@ -17,7 +17,7 @@ MACRO, COMPANIES = "macro.csv", "companies.csv"
 def join_macro(frame: pd.DataFrame, folder: Path, checks: list[Check]) -> pd.DataFrame:
     """Join macro.csv, if there is one, by its column `year` or the month of its column `date`.
 
-    Documents of a period that it lacks are kept; a check counts them.
+    Documents of a period that it lacks have missing values; a check counts them.
     """
     path = folder / MACRO
     if not path.is_file():
@@ -58,9 +58,7 @@ def _joined(
     """Frame with the columns of `values` at the rows `asked` for, missing where there are none."""
     shared = sorted(set(map(str, values.columns)) & set(map(str, frame.columns)))
     if shared:
-        raise DataError(
-            f"{name} and the documents both have the column {shared[0]!r}; rename one of them."
-        )
+        raise DataError(f"{name} and the documents both have the column {shared[0]!r}; rename one.")
     unique = values[~values.index.duplicated()]
     found = unique.reindex(asked).set_index(frame.index)
     checks += [

@@ -117,19 +117,16 @@ def check_format(form: str) -> None:
     """Raise DataError unless dates can be written in a format and read back."""
     if form in {ISO, QUARTERS}:
         return
-    day = pd.Timestamp(2004, 3, 15)
+    day, why = pd.Timestamp(2004, 3, 15), "has no year"
     try:
-        back = pd.to_datetime(day.strftime(form), format=form)
+        if pd.to_datetime(day.strftime(form), format=form).year == day.year:
+            return
     except ValueError as error:
-        raise DataError(
-            f"the date format {form!r:.40} cannot be used ({error}); write it in the words of "
-            "strptime, such as %d.%m.%Y for 15.03.2004."
-        ) from error
-    if back.year != day.year:
-        raise DataError(
-            f"the date format {form!r:.40} has no year; write it in the words of strptime, such as "
-            "%d.%m.%Y for 15.03.2004."
-        )
+        why = f"cannot be used ({error})"
+    raise DataError(
+        f"the date format {form!r:.40} {why}; write it in the words of strptime, such as %d.%m.%Y "
+        "for 15.03.2004."
+    )
 
 
 @dataclass

@@ -21,7 +21,6 @@ _DISTRICTS = (
     ("da", "Dallas", "TX", "LA NM"),
     ("sf", "San Francisco", "AK AZ CA HI ID NV OR UT WA", ""),
 )
-_N_DISTRICTS, _N_STATES, _N_PAIRS = 12, 51, 65
 
 
 def federal_reserve_districts() -> Table:
@@ -52,9 +51,9 @@ def federal_reserve_districts() -> Table:
     names = ["number", "district", "district_name", "state", "coverage"]
     frame = pd.DataFrame(rows, columns=names)
     checks = (
-        Check("districts", _N_DISTRICTS, frame["district"].nunique()),
-        Check("states and DC", _N_STATES, frame["state"].nunique()),
-        Check("pairs", _N_PAIRS, len(frame)),
+        Check("districts", 12, frame["district"].nunique()),
+        Check("states and DC", 51, frame["state"].nunique()),
+        Check("pairs", 65, len(frame)),
     )
     what = "Federal Reserve districts and states"
     return Table(frame, Provenance(what, len(rows), len(frame), checks=checks))

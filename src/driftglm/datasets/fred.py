@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from driftglm.datasets.provenance import Provenance, Table
-from driftglm.datasets.tables import number, read_cells
+from driftglm.datasets.tables import Lines, numeric_cells, read_cells
 from driftglm.exceptions import DataError
 
 DATE_COLUMNS = ("observation_date", "date", "sasdate", "month")
 REPEATED = "repeated dates"
 _FORMATS = ("%Y-%m-%d", "%m/%d/%Y", "%Y-%m")
-
-Lines = list[tuple[int, list[str]]]
 
 
 def read_fred(csv: str | os.PathLike[str]) -> Table:
@@ -34,7 +32,7 @@ def read_fred(csv: str | os.PathLike[str]) -> Table:
     -------
     Table
         `frame` is indexed by date, ascending, a column a series; of a repeated date the first row
-        is kept, and `provenance` says how many were not.
+        is used, and `provenance` says how many were dropped.
 
     Raises
     ------
@@ -54,15 +52,13 @@ def split_header(path: Path, lines: Lines) -> tuple[list[str], Lines]:
     if not lines or lines[0][1][0].lower() not in DATE_COLUMNS or len(lines[0][1]) == 1:
         found = f"it starts with {lines[0][1][0]!r:.40}" if lines else "it is empty"
         raise DataError(
-            f"{path.name}: {found}; the first line must be a header such as "
-            "'observation_date,UNRATE'."
+            f"{path.name}: {found}; it must start with a header, as 'observation_date,UNRATE'."
         )
     header = lines[0][1][1:]
-    if len(set(header)) < len(header) or not all(header):
-        bad = next((name for name in header if not name or header.count(name) > 1), "")
+    bad = [name for name, times in Counter(header).items() if not name or times > 1]
+    if bad:
         raise DataError(
-            f"{path.name}, line {lines[0][0]}: the series name {bad!r} is empty or repeated; "
-            "names must differ."
+            f"{path.name}, line {lines[0][0]}: the series name {bad[0]!r} is empty or repeated."
         )
     return header, lines[1:]
 
@@ -71,17 +67,7 @@ def numeric_frame(path: Path, header: list[str], lines: Lines) -> pd.DataFrame:
     """Frame indexed by date, in the order of the lines."""
     if not lines:
         raise DataError(f"{path.name} has a header but no row; download it again.")
-    values = np.empty((len(lines), len(header)))
-    for row, (line, cells) in enumerate(lines):
-        place = f"{path.name}, line {line}"
-        if len(cells) != len(header) + 1:
-            raise DataError(
-                f"{place}: {len(cells)} cells under a header of {len(header) + 1}; the file may be "
-                "cut short or edited. Download it again."
-            )
-        values[row] = [
-            number(cell, f"{place}, {name}") for name, cell in zip(header, cells[1:], strict=True)
-        ]
+    values = numeric_cells(path, header, lines)
     index = pd.DatetimeIndex([_day(cells[0], line, path) for line, cells in lines], name="date")
     return pd.DataFrame(values, index=index, columns=header)
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from driftglm._typing import FloatArray
-from driftglm.datasets.fred import REPEATED, Lines, numeric_frame, split_header
+from driftglm.datasets.fred import REPEATED, numeric_frame, split_header
 from driftglm.datasets.provenance import Check, Provenance
-from driftglm.datasets.tables import read_cells
+from driftglm.datasets.tables import Lines, read_cells
 from driftglm.exceptions import DataError
 
 NO_DATE = "rows without date"
@@ -75,7 +74,7 @@ def read_fred_md(
     path = Path(csv)
     header, lines = split_header(path, read_cells(path))
     own, lines = _own_codes(path, header, lines)
-    chosen = _given_codes(codes) if codes is not None else own
+    chosen = given_codes(codes) if codes is not None else own
     table = pd.Series({name: _code(chosen, name, path) for name in header}, name="code")
     dated = [(line, cells) for line, cells in lines if cells[0]]
     whole = numeric_frame(path, header, dated)
@@ -88,16 +87,11 @@ def read_fred_md(
         NO_DATE: len(lines) - len(dated),
         NO_VALUES: len(unique) - len(raw),
     }
-    provenance = Provenance(
-        what=f"FRED-MD, {path.name}",
-        rows_read=len(lines),
-        rows=len(raw),
-        dropped=dropped,
-        checks=(
-            Check("values without the logarithm needed", 0, int((logged <= 0).sum().sum())),
-            Check("months or quarters left out", 0, _n_gaps(raw.index)),
-        ),
+    checks = (
+        Check("values without the logarithm needed", 0, int((logged <= 0).sum().sum())),
+        Check("months or quarters left out", 0, _n_gaps(raw.index)),
     )
+    provenance = Provenance(f"FRED-MD, {path.name}", len(lines), len(raw), dropped, checks)
     provenance.report_differences()
     return FredMD(frame, raw, table, provenance)
 
@@ -110,31 +104,27 @@ def transformed(series: pd.Series, code: int) -> pd.Series:
     >>> transformed(pd.Series([1.0, 2.0, 6.0]), 7).tolist()
     [nan, nan, 1.0]
     """
-    values = _TRANSFORMATIONS[code](series.to_numpy(dtype=np.float64))
-    return pd.Series(values, index=series.index, name=series.name)
+    out: pd.Series = _TRANSFORMATIONS[code](series.astype(np.float64))
+    return out
 
 
-def _difference(x: FloatArray) -> FloatArray:
-    return np.concatenate([[np.nan], np.diff(x)])
+def _log(x: pd.Series) -> pd.Series:
+    return x.where(x > 0).transform(np.log)
 
 
-def _log(x: FloatArray) -> FloatArray:
-    return np.log(np.where(x > 0, x, np.nan))
+def _growth(x: pd.Series) -> pd.Series:
+    previous = x.shift()
+    return x / previous.where(previous != 0) - 1.0
 
 
-def _growth(x: FloatArray) -> FloatArray:
-    previous = np.concatenate([[np.nan], x[:-1]])
-    return x / np.where(previous == 0, np.nan, previous) - 1.0
-
-
-_TRANSFORMATIONS: dict[int, Callable[[FloatArray], FloatArray]] = {
+_TRANSFORMATIONS: dict[int, Callable[[pd.Series], pd.Series]] = {
     1: lambda x: x,
-    2: _difference,
-    3: lambda x: _difference(_difference(x)),
+    2: lambda x: x.diff(),
+    3: lambda x: x.diff().diff(),
     4: _log,
-    5: lambda x: _difference(_log(x)),
-    6: lambda x: _difference(_difference(_log(x))),
-    7: lambda x: _difference(_growth(x)),
+    5: lambda x: _log(x).diff(),
+    6: lambda x: _log(x).diff().diff(),
+    7: lambda x: _growth(x).diff(),
 }
 
 
@@ -153,7 +143,8 @@ def _own_codes(path: Path, header: list[str], lines: Lines) -> tuple[dict[str, s
     return codes, lines
 
 
-def _given_codes(codes: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, str]:
+def given_codes(codes: Mapping[str, int] | str | os.PathLike[str]) -> dict[str, str]:
+    """Codes by series as texts, from a mapping or a CSV file of two columns."""
     if isinstance(codes, Mapping):
         return {str(name): str(code) for name, code in codes.items()}
     path = Path(codes)
@@ -161,7 +152,7 @@ def _given_codes(codes: Mapping[str, int] | str | os.PathLike[str]) -> dict[str,
     for line, cells in lines:
         if len(cells) != _CODE_COLUMNS:
             raise DataError(
-                f"{path.name}, line {line}: {len(cells)} cells; a series and its code are allowed."
+                f"{path.name}, line {line}: {len(cells)} cells; write a series and its code."
             )
     return {cells[0]: cells[1] for _, cells in lines[1:]}
 
@@ -172,10 +163,7 @@ def _code(codes: dict[str, str], name: str, path: Path) -> int:
             f"{path.name} has no transformation code for {name!r}; published files have a row "
             "'Transform:' after the header. Pass codes= otherwise."
         )
-    try:
-        code = float(codes[name])
-    except ValueError:
-        code = 0.0
+    code = pd.to_numeric(codes[name], errors="coerce")
     if code not in _TRANSFORMATIONS:
         raise DataError(
             f"{path.name}: the transformation code of {name!r} is {codes[name]!r}; whole numbers "

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from driftglm.datasets.fred import REPEATED
 from driftglm.datasets.provenance import Check, Provenance
-from driftglm.datasets.tables import number, open_text
+from driftglm.datasets.tables import Lines, numeric_cells, read_lines
 from driftglm.exceptions import DataError
 
-REPEATED = "repeated dates"
 MISSING = (-99.99, -999.0)
 _FREQUENCIES = {4: "Y", 6: "M", 8: "D"}  # by the digits of a date: yyyy, yyyymm, yyyymmdd
 _DATE = re.compile(r"[0-9]{4}(?:[0-9]{2}){0,2}")
@@ -82,7 +82,7 @@ def read_french_portfolios(csv: str | os.PathLike[str]) -> FrenchPortfolios:
         If the file holds no table or one that cannot be read; the message names the line.
     """
     path = Path(csv)
-    parts = _split(path, _read_lines(path))
+    parts = _split(path)
     if not parts.sections:
         raise DataError(
             f"{path.name} holds no table: no header that starts with a comma is followed by rows "
@@ -91,16 +91,12 @@ def read_french_portfolios(csv: str | os.PathLike[str]) -> FrenchPortfolios:
     whole = {_title(parts.sections, i): _frame(path, part) for i, part in enumerate(parts.sections)}
     tables = {title: frame[~frame.index.duplicated()] for title, frame in whole.items()}
     n_read, n_rows = (sum(map(len, group.values())) for group in (whole, tables))
-    provenance = Provenance(
-        what=f"French data library, {path.name}, {len(tables)} tables",
-        rows_read=n_read,
-        rows=n_rows,
-        dropped={REPEATED: n_read - n_rows},
-        checks=(
-            Check("copyright line at the end", expected=True, found=parts.has_copyright),
-            Check("periods left out", 0, sum(_n_gaps(frame) for frame in tables.values())),
-        ),
+    checks = (
+        Check("copyright line at the end", expected=True, found=parts.has_copyright),
+        Check("periods left out", 0, sum(map(_n_gaps, tables.values()))),
     )
+    what = f"French data library, {path.name}, {len(tables)} tables"
+    provenance = Provenance(what, n_read, n_rows, {REPEATED: n_read - n_rows}, checks)
     provenance.report_differences()
     return FrenchPortfolios(tables, "\n".join(parts.preamble), provenance)
 
@@ -111,7 +107,7 @@ class _Section:
 
     title: str
     header: list[str]
-    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    rows: Lines = field(default_factory=list)
 
 
 @dataclass
@@ -123,21 +119,11 @@ class _Parts:
     has_copyright: bool = False
 
 
-def _read_lines(path: Path) -> list[str]:
-    if not path.is_file():
-        raise DataError(f"{path.name} does not exist in the folder {path.parent.name!r}.")
-    try:
-        with open_text(path) as stream:
-            return stream.read().splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise DataError(f"{path.name} cannot be read as text ({error}).") from error
-
-
-def _split(path: Path, lines: list[str]) -> _Parts:
+def _split(path: Path) -> _Parts:
     """Titles, headers and rows: a line is told by its first cell."""
     parts = _Parts()
     text: list[str] = []  # since the last row, blank lines included
-    for i, line in enumerate(lines, start=1):
+    for i, line in enumerate(read_lines(path), start=1):
         cells = [cell.strip() for cell in line.split(",")]
         if _DATE.fullmatch(cells[0]) and len(cells) > 1:
             if not parts.sections or any(text):
@@ -181,33 +167,22 @@ def _title(sections: list[_Section], i: int) -> str:
 
 def _frame(path: Path, section: _Section) -> pd.DataFrame:
     """Numbers of a table, missing values taken out."""
-    header = section.header
     if not section.rows:
         raise DataError(f"{path.name}: the table {section.title!r} has no rows; download it again.")
-    values = np.empty((len(section.rows), len(header)))
-    digits = len(section.rows[0][1][0])
-    for row, (line, cells) in enumerate(section.rows):
-        place = f"{path.name}, line {line}"
-        if len(cells) != len(header) + 1 or len(cells[0]) != digits:
-            raise DataError(
-                f"{place}: {len(cells)} cells, the date {cells[0]!r}; {len(header) + 1} cells and "
-                f"a date of {digits} digits were expected. Download the file again."
-            )
-        values[row] = [
-            number(cell, f"{place}, {name}") for name, cell in zip(header, cells[1:], strict=True)
-        ]
+    values = numeric_cells(path, section.header, section.rows)
     values[np.isin(values, MISSING)] = np.nan
-    return pd.DataFrame(values, index=_periods(path, section, digits), columns=header)
-
-
-def _periods(path: Path, section: _Section, digits: int) -> pd.PeriodIndex:
-    form = "%Y%m%d"[: digits - 2]
-    dates = [cells[0] for _, cells in section.rows]
-    days = pd.to_datetime(pd.Series(dates), format=form, errors="coerce")
-    if days.isna().any():
-        row = int(days.isna().to_numpy().argmax())
-        raise DataError(f"{path.name}, line {section.rows[row][0]}: {dates[row]!r} is no date.")
-    return pd.PeriodIndex(days.dt.to_period(_FREQUENCIES[digits]), name="period")
+    dates = pd.Series([cells[0] for _, cells in section.rows])
+    digits = len(dates[0])
+    days = pd.to_datetime(dates, format="%Y%m%d"[: digits - 2], errors="coerce")
+    wrong = (days.isna() | (dates.str.len() != digits)).to_numpy()
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise DataError(
+            f"{path.name}, line {section.rows[row][0]}: {dates[row]!r} is no date of {digits} "
+            "digits, as the first of the table. Download the file again."
+        )
+    periods = pd.PeriodIndex(days.dt.to_period(_FREQUENCIES[digits]), name="period")
+    return pd.DataFrame(values, index=periods, columns=section.header)
 
 
 def _freq(frame: pd.DataFrame) -> str:

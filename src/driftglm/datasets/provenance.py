@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -47,7 +47,7 @@ class Provenance:
     rows_read
         Rows in the files.
     rows
-        Rows kept.
+        Rows of the result.
     dropped
         Reason -> number; also things skipped that are no rows, such as stray documents.
     checks
@@ -67,17 +67,8 @@ class Provenance:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content for JSON."""
-        checks = [
-            {"what": check.what, "expected": check.expected, "found": check.found, "ok": check.ok}
-            for check in self.checks
-        ]
-        return {
-            "what": self.what,
-            "rows_read": self.rows_read,
-            "rows": self.rows,
-            "dropped": dict(self.dropped),
-            "checks": checks,
-        }
+        checks = [{**asdict(check), "ok": check.ok} for check in self.checks]
+        return {**asdict(self), "dropped": dict(self.dropped), "checks": checks}
 
     def report_differences(self, *, strict: bool = False) -> None:
         """Warn of checks that failed, all in one DataWarning; DataError if `strict`."""

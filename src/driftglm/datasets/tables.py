@@ -6,18 +6,23 @@ import csv
 import gzip
 import importlib.util
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
+from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
 
 # How pandas reads cells; its own guesses make "null" a missing value even in a column of strings.
 AS_IT_STANDS: Any = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig"}
+KINDS = (".csv", ".jsonl", ".ndjson", ".parquet")
 MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
+
+
+Lines = list[tuple[int, list[str]]]  # number and cells of each line
 
 
 def read_table(path: Path, as_text: Collection[str] = ()) -> pd.DataFrame:
@@ -30,15 +35,16 @@ def read_table(path: Path, as_text: Collection[str] = ()) -> pd.DataFrame:
     as_text
         Columns of a CSV file that stay as they stand: "007" is no number, and "null" is a word.
     """
-    reader = _READERS.get(ending(path))
-    if reader is None:
+    kind = ending(path)
+    if kind not in KINDS:
         raise DataError(
-            f"{path.name} is no table that can be read; {', '.join(_READERS)} are allowed, and .gz "
+            f"{path.name} is no table that can be read; {', '.join(KINDS)} are allowed, and .gz "
             "after the first three."
         )
-    if not path.is_file():
-        raise DataError(f"{path.name} does not exist in the folder {path.parent.name!r}.")
-    return reader(path, as_text)
+    _require_file(path)
+    if kind == ".csv":
+        return _read_csv(path, as_text)
+    return _read_parquet(path) if kind == ".parquet" else pd.DataFrame(list(json_rows(path)))
 
 
 def ending(path: Path) -> str:
@@ -48,20 +54,47 @@ def ending(path: Path) -> str:
     return suffixes[-2] if packed else path.suffix.lower()
 
 
-def read_cells(path: Path) -> list[tuple[int, list[str]]]:
-    """Line number and cells of each line of a CSV file, white space around cells taken off.
-
-    Lines without any content are left out. Meant for files of numbers, which are small.
-    """
-    if not path.is_file():
-        raise DataError(f"{path.name} does not exist in the folder {path.parent.name!r}.")
+def read_lines(path: Path) -> list[str]:
+    """All lines of a text file, with their ends; meant for files of numbers, which are small."""
+    _require_file(path)
     try:
         with open_text(path) as stream:
-            reader = csv.reader(stream)
-            rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
-    except (OSError, EOFError, csv.Error, UnicodeDecodeError) as error:
+            return list(stream)
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DataError(f"{path.name} cannot be read as text ({error}).") from error
+
+
+def read_cells(path: Path) -> Lines:
+    """Number and cells of each line of a CSV file, without white space around cells.
+
+    Lines without any content are left out.
+    """
+    reader = csv.reader(read_lines(path))
+    try:
+        rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+    except csv.Error as error:
         raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
     return [(line, cells) for line, cells in rows if any(cells)]
+
+
+def numeric_cells(path: Path, header: list[str], lines: Lines) -> FloatArray:
+    """Numbers of the lines under a header; the first cell of each, a date, is left out."""
+    values = np.empty((len(lines), len(header)))
+    for row, (line, cells) in enumerate(lines):
+        place = f"{path.name}, line {line}"
+        if len(cells) != len(header) + 1:
+            raise DataError(
+                f"{place}: {len(cells)} cells under a header of {len(header) + 1}; the file may be "
+                "cut short or edited. Download it again."
+            )
+        pairs = zip(header, cells[1:], strict=True)
+        values[row] = [number(cell, f"{place}, {name}") for name, cell in pairs]
+    return values
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        raise DataError(f"{path.name} does not exist in the folder {path.parent.name!r}.")
 
 
 def open_text(path: Path) -> IO[str]:
@@ -71,7 +104,9 @@ def open_text(path: Path) -> IO[str]:
     return stream
 
 
-def number(cell: str, place: str, missing: Collection[str] = ("", ".")) -> float:
+def number(
+    cell: str, place: str, what: str = "number", missing: Collection[str] = ("", ".")
+) -> float:
     """The number in a cell, nan if it is one of `missing`; `place` names file, line and column."""
     if cell in missing:
         return np.nan
@@ -80,35 +115,30 @@ def number(cell: str, place: str, missing: Collection[str] = ("", ".")) -> float
     except ValueError:
         value = np.nan
     if not np.isfinite(value):
-        raise DataError(f"{place}: {cell!r:.40} is no number; correct it, or leave it empty.")
+        cure = "leave it empty" if missing else "delete the line"
+        raise DataError(f"{place}: {cell!r:.40} is no {what}; correct it, or {cure}.")
     return value
 
 
 def _read_csv(path: Path, as_text: Collection[str]) -> pd.DataFrame:
     try:
-        table = pd.read_csv(path, **AS_IT_STANDS)
+        table: pd.DataFrame = pd.read_csv(path, **AS_IT_STANDS)
     except (ValueError, OSError, EOFError) as error:
         raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
-    columns = {
-        name: column if name in as_text else _guessed(column) for name, column in table.items()
-    }
-    return pd.DataFrame(columns)
+    return table.assign(**{k: _guessed(table[k]) for k in table.columns if k not in as_text})
 
 
 def _guessed(cells: pd.Series) -> pd.Series:
     """Numbers if all cells are numbers or missing, and not all missing; else strings."""
-    given = cells.mask(cells.isin(MISSING))
-    try:
-        if given.notna().any():
-            return pd.to_numeric(given)
-    except ValueError:
-        pass
-    return cells.mask(cells == "")
+    numbers = as_numbers(cells)
+    return cells.mask(cells == "") if numbers is None or numbers.isna().all() else numbers
 
 
-def _read_json_lines(path: Path, as_text: Collection[str]) -> pd.DataFrame:
-    del as_text  # JSON tells numbers from strings
-    return pd.DataFrame(list(json_rows(path)))
+def as_numbers(cells: pd.Series) -> pd.Series | None:
+    """The numbers of a column whose cells are all numbers or missing; None if one is neither."""
+    given = cells.astype(object).mask(cells.isin(MISSING))
+    numbers: pd.Series = pd.to_numeric(given, errors="coerce")
+    return numbers if numbers.notna().equals(given.notna()) else None
 
 
 def json_rows(path: Path, *, flat: bool = False) -> Iterator[dict[str, Any]]:
@@ -134,8 +164,7 @@ def _json_object(line: str, place: str, *, flat: bool) -> dict[str, Any]:
     return row
 
 
-def _read_parquet(path: Path, as_text: Collection[str]) -> pd.DataFrame:
-    del as_text  # Parquet has types
+def _read_parquet(path: Path) -> pd.DataFrame:
     try:
         if importlib.util.find_spec("pyarrow") is not None:
             return pd.read_parquet(path)
@@ -148,11 +177,3 @@ def _read_parquet(path: Path, as_text: Collection[str]) -> pd.DataFrame:
     except Exception as error:  # each library has errors of its own, none is a built-in one
         raise DataError(f"{path.name} cannot be read as Parquet ({error}).") from error
     raise DataError(f"{path.name} is Parquet, which needs pyarrow or polars; install one of them.")
-
-
-_READERS: dict[str, Callable[[Path, Collection[str]], pd.DataFrame]] = {
-    ".csv": _read_csv,
-    ".jsonl": _read_json_lines,
-    ".ndjson": _read_json_lines,
-    ".parquet": _read_parquet,
-}

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +27,8 @@ NO_PAST = "keys without volatility before the filing"
 NO_KEY = "documents without key"
 PACKED_TWICE = "documents packed more than once"
 OTHER = "other files in the archives"
+_REASONS = (REPEATED, NO_DOCUMENT, NO_PAST, NO_KEY, PACKED_TWICE, OTHER)
+_COLUMNS = ["key", "year", "date", "cik", "company", "logvol_after", "logvol_before"]
 
 
 def load_10k_corpus(
@@ -72,29 +73,15 @@ def load_10k_corpus(
     """
     place = Path(dir).absolute()  # texts are read later, maybe from another working folder
     limits = Limits(max_document_bytes, max_archive_bytes)
-    chosen = _chosen_years(place, years)
-    paths = {year: files.year_file(place, year, files.TEXTS) for year in chosen}
-    total = sum(path.stat().st_size for path in paths.values())
-    reading = _Reading()
-    with progress_bar(total, "reading the archives", verbose=verbose, in_bytes=True) as advance:
-        for year in chosen:
-            _add_year(reading, place, year, limits, advance)
-    if not reading.rows:
-        raise DataError(
-            f"no key of the years {chosen[0]}-{chosen[-1]} in the folder {place.name!r} has a "
-            f"document ({reading.dropped[NO_KEY]} documents have other keys); the archive must "
-            "hold YYYY.tok/<key>.mda."
-        )
-    frame = _frame(reading.rows)
-    provenance = Provenance(
-        what=f"10-K corpus {chosen[0]}-{chosen[-1]}",
-        rows_read=sum(reading.lines.values()),
-        rows=len(frame),
-        dropped=dict(reading.dropped),
-        checks=(*known_figures(frame, reading.lines), *_date_checks(frame)),
-    )
+    reading = _read_years(place, _chosen_years(place, years), limits, verbose=verbose)
+    frame = pd.DataFrame(reading.rows.values(), columns=_COLUMNS)
+    frame = frame.assign(date=pd.to_datetime(frame["date"]), cik=frame["cik"].astype("Int64"))
+    checks = (*known_figures(frame, reading.lines), *_date_checks(frame))
+    what, n_lines = f"10-K corpus {reading.span}", sum(reading.lines.values())
+    provenance = Provenance(what, n_lines, len(frame), dict(reading.dropped), checks)
     provenance.report_differences(strict=strict)
-    reader = ReportReader(tuple(frame["key"]), frame["year"].to_numpy(copy=True), paths, limits)
+    keys, of_years = tuple(frame["key"]), frame["year"].to_numpy(copy=True)
+    reader = ReportReader(keys, of_years, reading.archives, limits)
     return TextCorpus(frame, provenance, Documents(np.arange(len(frame)), reader))
 
 
@@ -133,24 +120,24 @@ class ReportReader:
 
 @dataclass
 class _Reading:
-    """What has been read so far."""
+    """What has been read so far: archives and numbers of lines by year, rows by key."""
 
-    rows: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    archives: dict[int, Path]
+    rows: dict[str, tuple[object, ...]] = field(default_factory=dict)
     lines: dict[int, int] = field(default_factory=dict)
-    dropped: Counter[str] = field(
-        default_factory=lambda: Counter(
-            dict.fromkeys((REPEATED, NO_DOCUMENT, NO_PAST, NO_KEY, PACKED_TWICE, OTHER), 0)
-        )
-    )
+    dropped: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_REASONS, 0)))
+
+    @property
+    def span(self) -> str:
+        """First and last year."""
+        return f"{min(self.archives)}-{max(self.archives)}"
 
 
 def _chosen_years(folder: Path, years: int | Iterable[int] | None) -> list[int]:
     if not folder.is_dir():
         raise DataError(f"{folder.name!r} is no folder; pass the one that holds YYYY.tok.tgz.")
-    if years is None:
-        chosen = files.years_in(folder)
-    else:
-        chosen = sorted({years} if isinstance(years, int) else {int(year) for year in years})
+    given = files.years_in(folder) if years is None else years
+    chosen = sorted({given} if isinstance(given, int) else {int(year) for year in given})
     if not chosen:
         raise DataError(
             f"the folder {folder.name!r} holds no year of the 10-K corpus, or years is empty; "
@@ -159,45 +146,52 @@ def _chosen_years(folder: Path, years: int | Iterable[int] | None) -> list[int]:
     return chosen
 
 
+def _read_years(
+    folder: Path, years: list[int], limits: Limits, *, verbose: bool | None
+) -> _Reading:
+    """All rows of the years; DataError if there are none."""
+    reading = _Reading({year: files.year_file(folder, year, files.TEXTS) for year in years})
+    total = sum(path.stat().st_size for path in reading.archives.values())
+    with progress_bar(total, "reading the archives", verbose=verbose, in_bytes=True) as advance:
+        for year in years:
+            _add_year(reading, folder, year, limits, advance)
+    if not reading.rows:
+        raise DataError(
+            f"no key of the years {reading.span} in the folder {folder.name!r} has a document "
+            f"({reading.dropped[NO_KEY]} documents have other keys); the archive must hold "
+            "YYYY.tok/<key>.mda."
+        )
+    return reading
+
+
 def _add_year(reading: _Reading, folder: Path, year: int, limits: Limits, advance: Advance) -> None:
     """Read the files of a year and add its rows, in the order of the archive."""
     after = files.read_volatilities(files.year_file(folder, year, files.AFTER))
     before = files.read_volatilities(files.year_file(folder, year, files.BEFORE)).by_key
-    filings = files.read_filings(files.year_file(folder, year, files.META))
-    path = files.year_file(folder, year, files.TEXTS)
+    meta = files.year_file(folder, year, files.META)
+    filings = files.read_filings(meta)
     reading.lines[year] = after.n_lines
     dropped = reading.dropped
-    dropped[REPEATED] += after.n_repeated
-    keys = _document_keys(path, year, limits, dropped, advance)
-    dropped[NO_DOCUMENT] += len(after.by_key.keys() - keys.keys())
-    for key in keys:
-        if key not in after.by_key:
+    dropped[REPEATED] += after.n_lines - len(after.by_key)
+    keys: set[str | None] = set()
+    for name, _ in read_members(reading.archives[year], limits, advance):
+        key = _key_of(name, year)
+        if key is None:
+            dropped[OTHER] += 1
+        elif key in keys:
+            dropped[PACKED_TWICE] += 1
+        elif key not in after.by_key:
             dropped[NO_KEY] += 1
         elif key not in before:
             dropped[NO_PAST] += 1
         elif key in reading.rows:
             dropped[REPEATED] += 1
         else:
-            filing = filings.get(key) or _filing_of(key, folder, year)
-            volatility = after.by_key[key], before[key]
+            filing = filings.get(key) or _filing_of(key, meta)
             about = filing.date, filing.cik, filing.company
-            reading.rows[key] = (key, year, *about, *volatility)
-
-
-def _document_keys(
-    path: Path, year: int, limits: Limits, dropped: Counter[str], advance: Advance
-) -> dict[str, None]:
-    """Keys of the documents in an archive, each once, in order (a dict keeps it)."""
-    keys: dict[str, None] = {}
-    for name, _ in read_members(path, limits, advance):
-        key = _key_of(name, year)
-        if key is None:
-            dropped[OTHER] += 1
-        elif key in keys:
-            dropped[PACKED_TWICE] += 1
-        else:
-            keys[key] = None
-    return keys
+            reading.rows[key] = (key, year, *about, after.by_key[key], before[key])
+        keys.add(key)
+    dropped[NO_DOCUMENT] += len(after.by_key.keys() - keys)
 
 
 def _key_of(name: str, year: int) -> str | None:
@@ -207,23 +201,14 @@ def _key_of(name: str, year: int) -> str | None:
     return path.stem if is_report else None
 
 
-def _filing_of(key: str, folder: Path, year: int) -> files.Filing:
+def _filing_of(key: str, meta: Path) -> files.Filing:
     """Filing of a key that meta.txt does not list: its date is in the key, the rest is unknown."""
     day = files.date_in_key(key)
     if day is None:
-        meta = files.year_file(folder, year, files.META)
         raise DataError(
-            f"{meta.name}: no line for the key {key!r}, which ends in no date itself; add the line."
+            f"{meta.name}: no line for the key {key!r}, which ends in no date; add the line."
         )
     return files.Filing(day, "", None)
-
-
-def _frame(rows: dict[str, tuple[Any, ...]]) -> pd.DataFrame:
-    names = ["key", "year", "date", "cik", "company", "logvol_after", "logvol_before"]
-    frame = pd.DataFrame(list(rows.values()), columns=names)
-    frame["date"] = pd.to_datetime(frame["date"])
-    frame["cik"] = frame["cik"].astype("Int64")
-    return frame
 
 
 def _date_checks(frame: pd.DataFrame) -> tuple[Check, ...]:

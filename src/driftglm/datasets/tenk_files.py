@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
+from driftglm.datasets.tables import number
 from driftglm.exceptions import DataError
 
 AFTER, BEFORE, META, TEXTS = "logvol.+12.txt", "logvol.-12.txt", "meta.txt", "tok.tgz"
-_FILE = re.compile(
-    rf"([0-9]{{4}})\.({'|'.join(re.escape(kind) for kind in (AFTER, BEFORE, META, TEXTS))})"
-)
-_LAST_DATE = re.compile(r"[0-9]{8}$")
+KINDS = (AFTER, BEFORE, META, TEXTS)
+_FILE = re.compile(rf"([0-9]{{4}})\.({'|'.join(map(re.escape, KINDS))})")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200  # beyond these a date is a slip, or no date at all
 _N_META = 5  # key, date, address, company, CIK
 
@@ -26,11 +24,6 @@ class Volatilities:
 
     by_key: dict[str, float]
     n_lines: int
-
-    @property
-    def n_repeated(self) -> int:
-        """Lines whose key came before."""
-        return self.n_lines - len(self.by_key)
 
 
 @dataclass(frozen=True)
@@ -68,10 +61,10 @@ def read_volatilities(path: Path) -> Volatilities:
         fields = line.split()
         if len(fields) != 2:  # noqa: PLR2004
             raise DataError(
-                f"{place} has {len(fields)} fields ({line.strip()!r:.60}); '<log volatility> "
+                f"{place}: has {len(fields)} fields ({line.strip()!r:.60}); '<log volatility> "
                 "<key>' is allowed."
             )
-        by_key.setdefault(fields[1], _finite(fields[0], place))
+        by_key.setdefault(fields[1], number(fields[0], place, "volatility", missing=()))
         n_lines += 1
     return Volatilities(by_key, n_lines)
 
@@ -83,58 +76,37 @@ def read_filings(path: Path) -> dict[str, Filing]:
         fields = [part.strip() for part in line.split("\t")]
         if len(fields) < _N_META:
             raise DataError(
-                f"{place} has {len(fields)} fields between tabs; key, date (yyyymmdd), address, "
+                f"{place}: has {len(fields)} fields between tabs; key, date (yyyymmdd), address, "
                 "company and CIK are needed."
             )
         # A tab inside the company's name makes one field more; the ends stay where they are.
         key, day, company, cik = fields[0], fields[1], " ".join(fields[3:-1]), fields[-1]
         number = int(cik) if re.fullmatch(r"[0-9]{1,10}", cik) else None
-        filings.setdefault(key, Filing(_day(day, place), company, number))
+        filed = _parsed(day)
+        if filed is None:
+            raise DataError(f"{place}: {day!r:.40} is no date; yyyymmdd is allowed.")
+        filings.setdefault(key, Filing(filed, company, number))
     return filings
 
 
 def date_in_key(key: str) -> date | None:
     """The filing date that a key ends with."""
-    found = _LAST_DATE.search(key)
-    try:
-        return _parsed(found[0]) if found else None
-    except ValueError:
-        return None
+    return _parsed(key[-8:])
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
     """Place, for messages, and text of each line that is not blank."""
     with path.open(encoding="utf-8", errors="replace", newline="\n") as stream:
-        for number, line in enumerate(stream, start=1):
+        for k, line in enumerate(stream, start=1):
             if line.strip():
-                yield f"{path.name}, line {number}:", line
+                yield f"{path.name}, line {k}", line
 
 
-def _finite(text: str, place: str) -> float:
+def _parsed(text: str) -> date | None:
+    """The date of yyyymmdd; None if it is none, or of a time without annual reports."""
     try:
-        value = float(text)
+        day = datetime.strptime(text, "%Y%m%d").date()  # noqa: DTZ007 (a day has no time zone)
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(
-            f"{place} {text!r:.40} is no volatility; a finite number is allowed. Correct or delete "
-            "the line."
-        )
-    return value
-
-
-def _parsed(day: str) -> date:
-    """The date of yyyymmdd; ValueError if it is none, or of a time without annual reports."""
-    parsed = datetime.strptime(day, "%Y%m%d").date()  # noqa: DTZ007 (a day has no time zone)
-    if not _FIRST_YEAR <= parsed.year <= _LAST_YEAR:
-        raise ValueError(day)
-    return parsed
-
-
-def _day(text: str, place: str) -> date:
-    try:
-        if re.fullmatch(r"[0-9]{8}", text):
-            return _parsed(text)
-    except ValueError:
-        pass
-    raise DataError(f"{place} {text!r:.40} is no date; yyyymmdd is allowed.")
+        return None
+    is_written_so = re.fullmatch(r"[0-9]{8}", text) is not None
+    return day if is_written_so and _FIRST_YEAR <= day.year <= _LAST_YEAR else None

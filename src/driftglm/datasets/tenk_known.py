@@ -6,20 +6,9 @@ import pandas as pd
 
 from driftglm.datasets.provenance import Check
 
-# Lines of YYYY.logvol.+12.txt, repeated keys included.
-ROWS = {
-    1996: 1408,
-    1997: 2260,
-    1998: 2462,
-    1999: 2524,
-    2000: 2425,
-    2001: 2596,
-    2002: 2846,
-    2003: 3612,
-    2004: 3559,
-    2005: 3474,
-    2006: 3308,
-}
+# Lines of YYYY.logvol.+12.txt from 1996 on, repeated keys included.
+_LINES = (1408, 2260, 2462, 2524, 2425, 2596, 2846, 3612, 3559, 3474, 3308)
+ROWS = dict(enumerate(_LINES, start=1996))
 # The years of the paper's forecasting experiment; with 7 repeated keys 27,166 lines are 27,159.
 PAPER_YEARS = range(1996, 2006)
 PAPER_ROWS = 27_159
@@ -33,7 +22,7 @@ def known_figures(frame: pd.DataFrame, lines: dict[int, int]) -> tuple[Check, ..
     Parameters
     ----------
     frame
-        The rows kept: `year`, `logvol_after`, `logvol_before`.
+        The rows used: `year`, `logvol_after`, `logvol_before`.
     lines
         Year -> lines of its file of volatilities after the filing.
     """

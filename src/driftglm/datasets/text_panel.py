@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from driftglm._typing import BoolArray, IntArray
+from driftglm._typing import IntArray
 from driftglm.datasets.corpus import Documents, Reader, TextCorpus
 from driftglm.datasets.covariates import join_companies, join_macro
 from driftglm.datasets.dates import read_dates
@@ -23,10 +22,7 @@ from driftglm.exceptions import DataError
 REPEATED = "repeated documents"
 NO_TEXT = "rows without text"
 NO_ROW = "text files without row"
-_TABLES = tuple(
-    f"{{}}{suffix}"
-    for suffix in (".parquet", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".csv", ".csv.gz")
-)
+_ENDINGS = (".parquet", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz", ".csv", ".csv.gz")
 
 
 def load_text_panel(
@@ -76,26 +72,13 @@ def load_text_panel(
     place = Path(path).absolute()  # texts are read later, maybe from another working folder
     columns = _Columns(key, date, text, file, date_format)
     table = _find(place, "documents") if place.is_dir() else place
-    dropped: Counter[str] = Counter({REPEATED: 0, NO_TEXT: 0})
-    if table is not None:
-        frame, reader = _from_table(table, columns, dropped)
-    else:
-        table = _find(place, "metadata")
-        if table is None:
-            raise DataError(
-                f"the folder {place.name!r} holds neither a table 'documents' nor a table "
-                "'metadata'; .csv, .jsonl and .parquet are read. Add one with the columns "
-                f"{key!r} and {date!r}."
-            )
-        frame, reader = _from_files(place, table, columns, dropped)
-    n_rows = len(frame) + dropped[REPEATED] + dropped[NO_TEXT]
-    if frame.empty:
-        raise DataError(f"{table.name}: none of {n_rows} rows has a text; see {columns.text!r}.")
+    rows = _text_files(place, columns) if table is None else _texts_of(table, columns)
+    frame, reader = rows.usable()
     checks: list[Check] = []
     if place.is_dir():
         frame = join_macro(join_companies(frame, place, checks), place, checks)
-    what = f"text panel {place.name}"
-    provenance = Provenance(what, n_rows, len(frame), dict(dropped), tuple(checks))
+    what, n_rows = f"text panel {place.name}", len(rows.frame)
+    provenance = Provenance(what, n_rows, len(frame), dict(rows.dropped), tuple(checks))
     provenance.report_differences()
     return TextCorpus(frame, provenance, Documents(np.arange(len(frame)), reader))
 
@@ -137,14 +120,13 @@ class _TextFiles:
                 yield self.paths[i].read_text(encoding="utf-8", errors="replace")
             except OSError as error:
                 raise DataError(
-                    f"{self.paths[i].name} cannot be read ({error.strerror}); load the panel again."
+                    f"{self.paths[i].name} cannot be read ({error.strerror}); load it again."
                 ) from error
 
 
 def _find(folder: Path, name: str) -> Path | None:
     """The table of that name; DataError if there are two."""
-    found = [folder / form.format(name) for form in _TABLES]
-    found = [path for path in found if path.is_file()]
+    found = [path for end in _ENDINGS if (path := folder / f"{name}{end}").is_file()]
     if len(found) > 1:
         raise DataError(
             f"the folder {folder.name!r} holds {found[0].name} and {found[1].name}; keep one."
@@ -152,36 +134,66 @@ def _find(folder: Path, name: str) -> Path | None:
     return found[0] if found else None
 
 
-def _from_table(
-    table: Path, columns: _Columns, dropped: Counter[str]
-) -> tuple[pd.DataFrame, Reader]:
+@dataclass(frozen=True)
+class _Rows:
+    """All rows of a table, and their texts or the files of them; None where there is none."""
+
+    table: Path
+    frame: pd.DataFrame
+    texts: list[str | None] | list[Path | None]
+    reader: type[_Held | _TextFiles]
+    dropped: Counter[str] = field(default_factory=lambda: Counter({REPEATED: 0, NO_TEXT: 0}))
+
+    def usable(self) -> tuple[pd.DataFrame, Reader]:
+        """The rows with text that are the first with their key; others are counted."""
+        frame = self.frame[[text is not None for text in self.texts]]
+        first = frame[~frame["id"].duplicated()]
+        self.dropped[NO_TEXT] += len(self.frame) - len(frame)
+        self.dropped[REPEATED] += len(frame) - len(first)
+        if first.empty:
+            raise DataError(
+                f"{self.table.name}: none of {len(self.frame)} rows has a text; texts stand in the "
+                "table 'documents', or in files beside the table 'metadata'."
+            )
+        return first.reset_index(drop=True), self.reader(tuple(self.texts[i] for i in first.index))
+
+
+def _texts_of(table: Path, columns: _Columns) -> _Rows:
+    """Rows of a table that holds the texts."""
     rows = read_table(table, as_text=columns.as_text(columns.text))
     _require(rows, table, columns.text)
-    frame = _dated(rows, table, columns)
-    texts = rows[columns.text]
-    _refuse_other(texts.tolist(), table)
-    # CSV cannot tell an empty text from a missing one, so that neither counts in any table.
-    has_text = np.array([isinstance(value, str) and bool(value.strip()) for value in texts])
-    keep = _usable(frame, has_text, dropped)
-    frame = frame.drop(columns=columns.text)[keep].reset_index(drop=True)
-    return frame, _Held(tuple(texts[keep]))
+    frame = _dated(rows, table, columns).drop(columns=columns.text)
+    texts: list[str | None] = []
+    for row, value in enumerate(rows[columns.text].tolist()):
+        if not isinstance(value, str) and not pd.isna(value):
+            raise DataError(
+                f"{table.name}: row {row} has the text {value!r:.40}, of type "
+                f"{type(value).__name__}; texts are strings."
+            )
+        # CSV cannot tell an empty text from a missing one, so that neither counts in any table.
+        texts.append(value if isinstance(value, str) and value.strip() else None)
+    return _Rows(table, frame, texts, _Held)
 
 
-def _from_files(
-    folder: Path, table: Path, columns: _Columns, dropped: Counter[str]
-) -> tuple[pd.DataFrame, Reader]:
+def _text_files(folder: Path, columns: _Columns) -> _Rows:
+    """Rows of a table that lies beside the files of the texts."""
+    table = _find(folder, "metadata")
+    if table is None:
+        raise DataError(
+            f"the folder {folder.name!r} holds neither a table 'documents' nor a table 'metadata'; "
+            f"add a .csv, .jsonl or .parquet with columns {columns.key!r} and {columns.date!r}."
+        )
     rows = read_table(table, as_text=columns.as_text(columns.file))
     if columns.file not in rows:
         _require(rows, table, columns.key)
     frame = _dated(rows, table, columns)
     names = rows[columns.file] if columns.file in rows else frame["id"].astype(str) + ".txt"
-    paths = np.array([_inside(folder, str(name), table) for name in names], dtype=object)
-    there = np.array([path.is_file() for path in paths], dtype=np.bool_)
+    paths = [_inside(folder, str(name), table) for name in names]
+    there = [path if path.is_file() else None for path in paths]
+    found = _Rows(table, frame.drop(columns=columns.file, errors="ignore"), there, _TextFiles)
     listed = {path.resolve() for path in paths}
-    dropped[NO_ROW] = sum(file.resolve() not in listed for file in folder.rglob("*.txt"))
-    keep = _usable(frame, there, dropped)
-    frame = frame.drop(columns=columns.file, errors="ignore")[keep].reset_index(drop=True)
-    return frame, _TextFiles(tuple(paths[keep]))
+    found.dropped[NO_ROW] = sum(file.resolve() not in listed for file in folder.rglob("*.txt"))
+    return found
 
 
 def _inside(folder: Path, name: str, table: Path) -> Path:
@@ -189,8 +201,7 @@ def _inside(folder: Path, name: str, table: Path) -> Path:
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()):
         raise DataError(
-            f"{table.name}: the text file {name!r:.80} lies outside the folder; paths within it "
-            "are allowed."
+            f"{table.name}: the text file {name!r:.80} lies outside the folder; move it inside."
         )
     return path
 
@@ -214,22 +225,3 @@ def _dated(rows: pd.DataFrame, table: Path, columns: _Columns) -> pd.DataFrame:
         )
     others = rows.drop(columns=[columns.key, columns.date], errors="ignore")
     return pd.concat([keys.rename("id"), days.rename("date"), others], axis=1)
-
-
-def _refuse_other(texts: list[Any], table: Path) -> None:
-    """Raise DataError about the first value that is neither a string nor missing."""
-    for row, value in enumerate(texts):
-        if not isinstance(value, str) and not pd.isna(value):
-            raise DataError(
-                f"{table.name}: row {row} has the text {value!r:.40}, of type "
-                f"{type(value).__name__}; texts are strings."
-            )
-
-
-def _usable(frame: pd.DataFrame, has_text: BoolArray, dropped: Counter[str]) -> BoolArray:
-    """Mask of the rows with text that are the first with their key."""
-    dropped[NO_TEXT] += int((~has_text).sum())
-    repeated = np.zeros_like(has_text)
-    repeated[has_text] = frame.loc[has_text, "id"].duplicated()
-    dropped[REPEATED] += int(repeated.sum())
-    return has_text & ~repeated

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from sklearn.base import BaseEstimator
 
-from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
 from driftglm.estimators import DriftRegressor, DriftTextModel
 from driftglm.experiments.paper import DRIFT, FORECASTING_RATE, TEXT_RATE
 from driftglm.priors import Exact, Variational
-
-_BASELINES: dict[str, Callable[..., Any]] = {
-    "ridge-one": RidgeOne,
-    "ridge-all": RidgeAll,
-    "ridge-ts": RidgeTS,
-    "lasso-one": LassoOne,
-    "lasso-all": LassoAll,
-}
+from driftglm.priors.adaptive import AdaptivePrior
+from driftglm.tables.comparing import BASELINES
 
 
-def regressor(name: str, always_in: list[int]) -> Any:
+def regressor(name: str, always_in: list[int]) -> BaseEstimator:
     """A contestant of the forecasting experiment; the paper's priors have the paper's rate."""
-    if name in _BASELINES:
-        return _BASELINES[name](always_in=always_in)
+    if name in BASELINES:
+        return BASELINES[name](always_in=always_in)
     return DriftRegressor(prior=_prior(name, FORECASTING_RATE), always_in=always_in)
 
 
-def text_model(name: str) -> Any:
+def text_model(name: str) -> BaseEstimator:
     """A contestant of the text experiment."""
-    if name in _BASELINES:
-        return _BASELINES[name](family="text")
+    if name in BASELINES:
+        return BASELINES[name](family="text")
     return DriftTextModel(prior=_prior(name, TEXT_RATE))
 
 
@@ -39,5 +31,6 @@ def to_show(names: tuple[str, ...]) -> str | None:
     return drift[-1] if drift else None
 
 
-def _prior(name: str, rate: float) -> Any:
-    return {"exact": Exact(rate=rate), "variational": Variational(rate=rate)}.get(name, name)
+def _prior(name: str, rate: float) -> AdaptivePrior | str:
+    priors = {"exact": Exact(rate=rate), "variational": Variational(rate=rate)}
+    return priors.get(name, name)

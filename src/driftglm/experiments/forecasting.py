@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import make_pipeline
+from sklearn.base import BaseEstimator
 
-from driftglm._typing import FloatArray, IntArray
-from driftglm.datasets import TextCorpus, load_10k_corpus, tenk_files
+from driftglm.datasets import TextCorpus, load_10k_corpus
+from driftglm.datasets.tenk_files import KINDS, year_file, years_in
 from driftglm.exceptions import DataError
-from driftglm.experiments.contestants import regressor, to_show
-from driftglm.experiments.experiment_run import ExperimentRun
+from driftglm.experiments.contestants import regressor
+from driftglm.experiments.experiment_run import ExperimentRun, Task
 from driftglm.experiments.pages import N_TOP
 from driftglm.experiments.paper import FORECASTING
 from driftglm.experiments.result import Reproduction
 from driftglm.experiments.settings import Settings
-from driftglm.experiments.words import WordCounts, count_words
+from driftglm.experiments.words import WordSelector, count_words
 
 PAST = "past volatility"
 HELP = (
@@ -52,7 +53,7 @@ def reproduce_forecasting(
         Folder in the layout of the 10-K corpus; see `driftglm.datasets.load_10k_corpus`.
     out
         Folder for result, report and finished fits. A run that was killed goes on from there; one
-        that was finished is read. None keeps nothing and writes no report.
+        that was finished is read. None: nothing is stored, and no report written.
     settings
         Contestants, years and words; the paper's by default.
     n_jobs
@@ -71,95 +72,55 @@ def reproduce_forecasting(
     first, last = chosen.years or (min(found), max(found))
     years = [year for year in found if first <= year <= last]
     run = ExperimentRun("forecasting", None if out is None else Path(out), n_jobs, verbose)
-    kinds = (tenk_files.AFTER, tenk_files.BEFORE, tenk_files.META, tenk_files.TEXTS)
-    files = [tenk_files.year_file(folder, year, kind) for year in years for kind in kinds]
-    run.open(files, chosen)
-    if (done := run.finished(FORECASTING)) is not None:
-        return done
-    with run.listening():
+    files = [year_file(folder, year, kind) for year in years for kind in KINDS]
+
+    def read() -> tuple[Task, Settings]:
         reports = load_10k_corpus(folder, years, verbose=verbose)
-        task = _read(reports, run, chosen)
-        result = _run(task, run, chosen)
-    return run.finish(result)
+        return _task(reports, run, chosen), chosen
+
+    return run.reproduce(FORECASTING, files, chosen, read)
 
 
 @dataclass(frozen=True)
-class _Task:
-    """Rows of the experiment."""
+class _Forecasting(Task):
+    """Reports; `frame` has the volatilities before and after each."""
 
-    corpus: TextCorpus
-    words: WordCounts
-    X: Any
-    y: FloatArray
-    years: IntArray
+    frame: pd.DataFrame
+    binary: ClassVar[bool] = True
+    extra: ClassVar[tuple[str, ...]] = (PAST,)
+
+    def model(self, name: str, features: Sequence[str] = ()) -> BaseEstimator:
+        del features
+        return regressor(name, always_in=[-1])
+
+    def size(self, selector: WordSelector, year: int) -> float:
+        del selector
+        return float((self.years == year).sum())
+
+    def top(self, model: BaseEstimator, features: Sequence[str]) -> pd.DataFrame:
+        columns = ["feature", "kind", "coef_first", "coef_last", "coef_next"]
+        found: pd.DataFrame = model.summary(feature_names=features)
+        return found.loc[found["kind"] != "zero", columns].head(N_TOP).reset_index(drop=True)
+
+    def references(self, years: Sequence[int]) -> dict[str, dict[int, float]]:
+        """Mean squared error of predicting that volatility stays as it was."""
+        error = (self.frame["logvol_after"] - self.frame["logvol_before"]) ** 2
+        return {PAST: {year: float(error[self.years == year].mean()) for year in years}}
 
 
 def _years(folder: Path) -> list[int]:
     if not folder.is_dir():
         raise DataError(f"there is no folder {str(folder)!r}. {HELP}")
-    found = tenk_files.years_in(folder)
+    found = years_in(folder)
     if not found:
         raise DataError(f"the folder {folder.name!r} holds no file of the 10-K corpus. {HELP}")
     return found
 
 
-def _read(corpus: TextCorpus, run: ExperimentRun, settings: Settings) -> _Task:
+def _task(corpus: TextCorpus, run: ExperimentRun, settings: Settings) -> Task:
     frame = corpus.frame
     years = frame["year"].to_numpy(dtype=np.int64)
     words = count_words(corpus, years, settings, store=run.piece("words"), verbose=run.verbose)
     X = words.with_columns(frame[["logvol_before"]])
-    return _Task(corpus, words, X, frame["logvol_after"].to_numpy(dtype=np.float64), years)
-
-
-def _run(task: _Task, run: ExperimentRun, settings: Settings) -> Reproduction:
-    comparisons = {}
-    for variant in settings.variants:
-        run.say(f"comparing, words of {variant} documents")
-        models = {
-            name: make_pipeline(_selector(task, variant, settings), regressor(name, [-1]))
-            for name in settings.models
-        }
-        comparisons[variant] = run.contest(models, task.X, task.y, task.years, settings)
-        run.hear(comparisons[variant], variant)
-    top, report = _shown(task, run, settings, next(iter(comparisons.values())))
-    tests = settings.test or ()
-    sizes = {year: float((task.years == year).sum()) for year in tests}
-    return Reproduction(
-        run.name,
-        FORECASTING,
-        settings,
-        comparisons,
-        sizes=dict.fromkeys(comparisons, sizes),
-        references={PAST: {year: _past_error(task, year) for year in tests}},
-        provenance=(task.corpus.provenance,),
-        notes=tuple(run.notes),
-        top=top,
-        report=report,
-    )
-
-
-def _selector(task: _Task, variant: str, settings: Settings) -> Any:
-    return task.words.selector(variant, settings, binary=True, n_extra=1)
-
-
-def _past_error(task: _Task, year: int) -> float:
-    """Mean squared error of predicting that volatility stays as it was."""
-    rows = task.corpus.frame[task.years == year]
-    return float(((rows["logvol_after"] - rows["logvol_before"]) ** 2).mean())
-
-
-def _shown(
-    task: _Task, run: ExperimentRun, settings: Settings, comparison: Any
-) -> tuple[pd.DataFrame, Path | None]:
-    """Largest coefficients of a fit to all years, and the report about it."""
-    name = to_show(settings.models)
-    if name is None:
-        return pd.DataFrame(), run.write_page(None, comparison, settings)
-    run.say(f"fitting {name} to all years")
-    selector = _selector(task, settings.variants[0], settings).fit(task.X)
-    model = regressor(name, [-1]).fit(selector.transform(task.X), task.y, time=task.years)
-    names = [*np.array(task.words.words, dtype=object)[selector.columns_], PAST]
-    columns = ["feature", "kind", "coef_first", "coef_last", "coef_next"]
-    found = model.summary(feature_names=names)
-    top = found.loc[found["kind"] != "zero", columns].head(N_TOP).reset_index(drop=True)
-    return top, run.write_page(model, comparison, settings, names)
+    y = frame["logvol_after"].to_numpy(dtype=np.float64)
+    return _Forecasting(words, X, y, years, (corpus.provenance,), frame)

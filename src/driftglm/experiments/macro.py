@@ -12,8 +12,8 @@ import pandas as pd
 from driftglm._typing import BoolArray
 from driftglm.datasets import Provenance, read_fred, read_fred_md, read_french_portfolios
 from driftglm.datasets.covariates import MACRO
-from driftglm.datasets.fred_md import transformed
-from driftglm.datasets.tables import read_cells, read_table
+from driftglm.datasets.fred_md import given_codes, transformed
+from driftglm.datasets.tables import read_table
 from driftglm.exceptions import DataError
 
 FRED_MD, FRED, CODES = "fred_md.csv", "fred.csv", "fred_codes.csv"
@@ -139,7 +139,7 @@ def _fred_md(folder: Path) -> tuple[pd.DataFrame, Provenance]:
 def _fred(folder: Path) -> tuple[pd.DataFrame, Provenance]:
     found = read_fred(folder / FRED)
     path = folder / CODES
-    codes = {cells[0]: cells[1] for _, cells in read_cells(path)[1:]} if path.is_file() else {}
+    codes = given_codes(path) if path.is_file() else {}
     try:
         series = {
             name: transformed(column, int(codes.get(str(name), "1")))
@@ -152,8 +152,7 @@ def _fred(folder: Path) -> tuple[pd.DataFrame, Provenance]:
 
 def _french(folder: Path) -> tuple[pd.DataFrame, Provenance]:
     """Monthly log returns of portfolios in excess of that of the risk-free rate."""
-    found = read_french_portfolios(folder / PORTFOLIOS)
-    monthly = [t for t in found.tables.values() if pd.PeriodIndex(t.index).freqstr == "M"]
+    monthly, record = _monthly(folder / PORTFOLIOS)
     if not monthly:
         raise DataError(f"{PORTFOLIOS} has no monthly table; take the file of monthly returns.")
     if not (folder / FACTORS).is_file():
@@ -161,16 +160,20 @@ def _french(folder: Path) -> tuple[pd.DataFrame, Provenance]:
             f"{PORTFOLIOS} needs {FACTORS} beside it, the research factors of the same library, "
             f"whose monthly column {RISK_FREE} is the risk-free rate."
         )
-    factors = read_french_portfolios(folder / FACTORS).tables.values()
-    rates = [table[RISK_FREE] for table in factors if RISK_FREE in table]
-    rates = [rate for rate in rates if pd.PeriodIndex(rate.index).freqstr == "M"]
+    rates = [table[RISK_FREE] for table in _monthly(folder / FACTORS)[0] if RISK_FREE in table]
     if not rates:
         raise DataError(f"{FACTORS} has no monthly column {RISK_FREE!r}, the risk-free rate.")
     returns = monthly[0]  # value weighted comes first in these files
     gross = returns.where(returns > -100.0) / 100.0  # noqa: PLR2004 (per cent)
     risk_free = rates[0].reindex(returns.index) / 100.0
     excess = gross.apply(np.log1p).sub(risk_free.apply(np.log1p), axis=0)
-    return excess.add_prefix("return "), found.provenance
+    return excess.add_prefix("return "), record
+
+
+def _monthly(path: Path) -> tuple[list[pd.DataFrame], Provenance]:
+    found = read_french_portfolios(path)
+    tables = [t for t in found.tables.values() if pd.PeriodIndex(t.index).freqstr == "M"]
+    return tables, found.provenance
 
 
 _READERS: dict[str, Callable[[Path], tuple[pd.DataFrame, Provenance]]] = {

@@ -22,7 +22,8 @@ def text_page(result: Reproduction) -> str:
     """All that the command prints: settings, tables, tests, words, notes."""
     parts = [heading(result)]
     for variant in result.comparisons:
-        parts.append(_block(table_title(result, variant), table_rows(result, variant)))
+        title = f"{VARIANTS[variant]}: {result.paper.label} (* best)"
+        parts.append(_block(title, table_rows(result, variant)))
         parts.append(_block(TESTS, test_rows(result, variant)))
     parts.append(_block(TOP_WORDS, top_rows(result.top)))
     parts.append("\n".join(f"- {note}" for note in closing_notes(result)))
@@ -32,11 +33,6 @@ def text_page(result: Reproduction) -> str:
 def _block(title: str, rows: list[list[str]]) -> str:
     """A title and a table; nothing if the table has a header only."""
     return "\n".join([title, *aligned(rows)]) if len(rows) > 1 else ""
-
-
-def table_title(result: Reproduction, variant: str) -> str:
-    """What the figures of a variant are."""
-    return f"{VARIANTS[variant]}: {result.paper.label} (* best)"
 
 
 def heading(result: Reproduction) -> str:

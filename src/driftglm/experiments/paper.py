@@ -62,13 +62,16 @@ class PaperTable:
 
         The paper's own last row includes the year it tuned on and is not used.
         """
-        found = [(self.figure(model, year), self.sizes[year]) for year in self.test]
-        if any(value is None for value, _ in found):
-            return None
+        found = {year: self.figure(model, year) for year in self.test}
+        given = {year: value for year, value in found.items() if value is not None}
+        return self.combined(given, self.sizes) if len(given) == len(found) else None
+
+    def combined(self, figures: Mapping[int, float], sizes: Mapping[int, float]) -> float:
+        """One figure of all years: the sum, or the mean weighted by `sizes`."""
         if self.additive:
-            return sum(value for value, _ in found if value is not None)
-        total = sum(size for _, size in found)
-        return sum(value * size for value, size in found if value is not None) / total
+            return sum(figures.values())
+        total = sum(sizes[year] for year in figures)
+        return sum(value * sizes[year] for year, value in figures.items()) / total
 
 
 FORECASTING = PaperTable(

@@ -1,4 +1,4 @@
-"""What an experiment found: comparisons, tables with the paper's figures, and how to keep them."""
+"""What an experiment found: comparisons, tables with the paper's figures, and how to store them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Reproduction:
                 figures = {m: self.paper.figure(m, year) for m in comparison.models}
                 columns[str(year), PAPER] = figures
         columns[OVERALL, OURS] = {
-            **{name: self._whole(by_year, sizes) for name, by_year in self.references.items()},
+            **{name: self.paper.combined(v, sizes) for name, v in self.references.items()},
             **{m: self._figure(comparison.loss[m]) for m in comparison.models},
         }
         if tuple(steps) == self.paper.test:
@@ -104,11 +104,6 @@ class Reproduction:
         """The figure of a table from the losses of single documents."""
         return float(losses.sum() / 1000.0 if self.paper.additive else losses.mean())
 
-    def _whole(self, by_year: dict[int, float], sizes: dict[int, float]) -> float:
-        weights = [1.0 if self.paper.additive else sizes[year] for year in by_year]
-        total = sum(w * value for w, value in zip(weights, by_year.values(), strict=True))
-        return total / (1.0 if self.paper.additive else sum(weights))
-
     # -------------------------------------------------------------------- files
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,7 +113,7 @@ class Reproduction:
             "metric": self.paper.label,
             "settings": self.settings.to_dict(),
             "results": {variant: self._result(variant) for variant in self.comparisons},
-            "references": _by_text(self.references),
+            "references": {name: _by_text(values) for name, values in self.references.items()},
             "provenance": [record.to_dict() for record in self.provenance],
             "notes": list(self.notes),
             "top": self.top.to_dict("records"),
@@ -128,16 +123,15 @@ class Reproduction:
     def _result(self, variant: str) -> dict[str, Any]:
         comparison = self.comparisons[variant]
         table = self.table(variant)
-        keys = column_keys(table)
         figures = [
             {"model": str(model), "year": year, "whose": whose, "figure": float(value)}
-            for year, whose in keys
+            for year, whose in column_keys(table)
             for model, value in table[year, whose].items()
             if not np.isnan(value)
         ]
         return {
             "figures": figures,
-            "sizes": {str(year): size for year, size in self.sizes[variant].items()},
+            "sizes": _by_text(self.sizes[variant]),
             "significance": self.significance(variant).to_dict("records"),
             "params": comparison.params,
             "seconds": comparison.seconds,
@@ -171,8 +165,8 @@ def column_keys(table: pd.DataFrame) -> list[tuple[str, str]]:
     return [(str(key[0]), str(key[1])) for key in table.columns]
 
 
-def _by_text(by_name: dict[str, dict[int, float]]) -> dict[str, dict[str, float]]:
-    return {name: {str(year): v for year, v in values.items()} for name, values in by_name.items()}
+def _by_text(values: dict[int, float]) -> dict[str, float]:
+    return {str(year): value for year, value in values.items()}
 
 
 def _by_year(values: dict[str, float]) -> dict[int, float]:
@@ -181,6 +175,4 @@ def _by_year(values: dict[str, float]) -> dict[int, float]:
 
 def _record(content: dict[str, Any]) -> Provenance:
     checks = tuple(Check(c["what"], c["expected"], c["found"]) for c in content["checks"])
-    return Provenance(
-        content["what"], content["rows_read"], content["rows"], content["dropped"], checks
-    )
+    return Provenance(**{**content, "checks": checks})

@@ -72,14 +72,7 @@ class Settings:
         first, last = self.years or (min(found), max(found))
         known = sorted({year for year in found if first <= year <= last})
         test = tuple(sorted(set(self.test))) if self.test else _test_years(known, self.dev, paper)
-        before = [year for year in known if year < test[0]]
-        dev = self.dev if self.dev is not None else before[-1] if before else None
-        if dev is None or dev not in known or not [year for year in known if year < dev]:
-            raise DataError(
-                f"the years {_shown(known)} leave no year to train on before the dev year and the "
-                f"test year {test[0]}; at least {LEAST_YEARS} years are needed, in the order "
-                "training, dev, test. Read more years, or choose later ones."
-            )
+        dev = _dev_year(known, self.dev, test[0])
         missing = [year for year in test if year not in known or year <= dev]
         if missing:
             raise DataError(
@@ -90,21 +83,30 @@ class Settings:
         used = known[0], test[-1]
         return Settings(names, dev, test, used, self.ranks or paper.ranks, self.vocabulary)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain content for JSON."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-        }
+        pairs = asdict(self).items()
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in pairs}
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Settings:
         """What `to_dict` gave."""
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in content.items()
-        }
+        pairs = content.items()
+        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in pairs}
         return cls(**given)
+
+
+def _dev_year(known: list[int], dev: int | None, first_test: int) -> int:
+    """The one asked for, else the last before the test years; a year to train on comes before."""
+    if dev is None:
+        dev = max((year for year in known if year < first_test), default=None)
+    if dev is None or dev not in known or dev == known[0]:
+        raise DataError(
+            f"the years {_shown(known)} leave no year to train on before the dev year and the "
+            f"test year {first_test}; {LEAST_YEARS} or more are needed, in the order training, "
+            "dev, test. Read more years, or choose later ones."
+        )
+    return dev
 
 
 def _test_years(known: list[int], dev: int | None, paper: PaperTable) -> tuple[int, ...]:

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import make_pipeline
+from sklearn.base import BaseEstimator
 
-from driftglm._typing import BoolArray, IntArray
+from driftglm._typing import BoolArray
 from driftglm.datasets import Provenance, TextCorpus, load_text_panel
 from driftglm.datasets.covariates import COMPANIES
 from driftglm.exceptions import DataError
-from driftglm.experiments.contestants import text_model, to_show
-from driftglm.experiments.experiment_run import ExperimentRun
+from driftglm.experiments.contestants import text_model
+from driftglm.experiments.experiment_run import ExperimentRun, Task
 from driftglm.experiments.macro import ALL_FILES, macro_variables
 from driftglm.experiments.paper import TEXT
 from driftglm.experiments.result import Reproduction
 from driftglm.experiments.settings import Settings
 from driftglm.experiments.us_states import COUNTRY, place_indicators
-from driftglm.experiments.words import WordCounts, count_words
+from driftglm.experiments.words import WordSelector, count_words
 
 HELP = (
     "The documents of the paper are the Federal Reserve's Beige Book (by district, since 1970) and "
@@ -58,15 +57,8 @@ def reproduce_text(
         Folder with documents.parquet, macro.csv and optionally companies.csv; see
         `driftglm.datasets.load_text_panel`, and `driftglm.experiments.macro.macro_variables` for
         files as FRED and Kenneth French publish them.
-    out
-        Folder for result, report and finished fits. A run that was killed goes on from there; one
-        that was finished is read. None keeps nothing and writes no report.
-    settings
-        Contestants, years and words; the paper's by default.
-    n_jobs
-        Processes that fit; results do not depend on it.
-    verbose
-        Whether to show progress on stderr; by default on a terminal.
+    out, settings, n_jobs, verbose
+        As in `reproduce_forecasting`.
 
     Raises
     ------
@@ -74,66 +66,77 @@ def reproduce_text(
         If the folder is not there or holds something else; the message says what is needed.
     """
     folder = Path(corpus)
-    run = ExperimentRun("text", None if out is None else Path(out), n_jobs, verbose)
-    given = settings or Settings()
-    _check(folder)
-    run.open(_files(folder, run.out), given)
-    if (done := run.finished(TEXT)) is not None:
-        return done
-    with run.listening():
-        panel = _load(folder)
-        chosen = given.resolved(panel.frame["date"].dt.year.unique().tolist(), TEXT)
-        result = _run(_read(panel, folder, run, chosen), run, chosen)
-    return run.finish(result)
-
-
-@dataclass(frozen=True)
-class _Task:
-    """Documents of the experiment."""
-
-    words: WordCounts
-    effects: pd.DataFrame
-    years: IntArray
-    provenance: tuple[Provenance, ...]
-
-
-def _check(folder: Path) -> None:
     if not folder.is_dir():
         raise DataError(f"there is no folder {str(folder)!r}. {HELP}")
-    if not any(any(folder.glob(f"{name}.*")) for name in TABLES):
+    tables = [path for name in TABLES for path in folder.glob(f"{name}.*")]
+    if not tables:
         raise DataError(f"the folder {folder.name!r} holds no table of documents. {HELP}")
+    run = ExperimentRun("text", None if out is None else Path(out), n_jobs, verbose)
+    given = settings or Settings()
+
+    def read() -> tuple[Task, Settings]:
+        panel = load_text_panel(folder)
+        if "source" not in panel.frame:
+            raise DataError(f"the documents have no column 'source'. {HELP}")
+        chosen = given.resolved(panel.frame["date"].dt.year.unique().tolist(), TEXT)
+        return _task(panel, folder, run, chosen), chosen
+
+    return run.reproduce(TEXT, _files(folder, tables, run.out), given, read)
 
 
-def _load(folder: Path) -> TextCorpus:
-    panel = load_text_panel(folder)
-    if "source" not in panel.frame:
-        raise DataError(f"the documents have no column 'source'. {HELP}")
-    return panel
+class _Text(Task):
+    """Documents; `y` are their effects."""
+
+    binary: ClassVar[bool] = False
+
+    def model(self, name: str, features: Sequence[str] = ()) -> BaseEstimator:
+        model = text_model(name)
+        return model.set_params(vocabulary=features) if features else model
+
+    def size(self, selector: WordSelector, year: int) -> float:
+        """Tokens of a test year that are words of the vocabulary of its origin."""
+        words = selector.fit(self.X[self.years < year])
+        return float(words.transform(self.X[self.years == year]).sum())
+
+    def top(self, model: BaseEstimator, features: Sequence[str]) -> pd.DataFrame:
+        """The words raised most by the sources, by the whole U.S. and by the strongest effects.
+
+        Of effects that are the same in every document, such as states of one district, the first.
+        """
+        del features
+        effects = pd.DataFrame(self.y)
+        size = np.sqrt((model.coef_path_[-1] ** 2).sum(axis=1))
+        names = [str(name) for name in effects]
+        first = [i for i, name in enumerate(names) if name.startswith("source ") or name == COUNTRY]
+        told_apart = np.flatnonzero(~effects.T.duplicated().to_numpy())
+        strongest = told_apart[np.argsort(-size[told_apart], kind="stable")].tolist()
+        others = [i for i in strongest if i not in first][:N_EFFECTS]
+        rows = []
+        for i in first + others:
+            if size[i] > 0:
+                found = model.top_words(i, k=N_WORDS).head(N_WORDS)
+                rows.append((names[i], ", ".join(found["word"][found["coef"] > 0])))
+        return pd.DataFrame(rows, columns=["effect", "words it raises most"])
 
 
-def _files(folder: Path, out: Path | None) -> Iterator[Path]:
+def _files(folder: Path, tables: list[Path], out: Path | None) -> list[Path]:
     """Files of the corpus: all that are named, and those a table of metadata may name."""
-    named = [path for name in TABLES for path in folder.glob(f"{name}.*")]
-    named += [folder / name for name in (*ALL_FILES, COMPANIES)]
-    if any(folder.glob("metadata.*")):
+    named = [*tables, *(folder / name for name in (*ALL_FILES, COMPANIES))]
+    if any(path.name.startswith("metadata.") for path in tables):
         # Results may lie in the corpus, and are no part of it.
-        inside = None if out is None else out.resolve()
-        named += [
-            path
-            for path in folder.rglob("*")
-            if inside is None or not path.resolve().is_relative_to(inside)
-        ]
-    yield from sorted({path for path in named if path.is_file()})
+        results = set() if out is None else {out.resolve()}
+        named += [p for p in folder.rglob("*") if not results & {p.resolve(), *p.resolve().parents}]
+    return sorted({path for path in named if path.is_file()})
 
 
-def _read(panel: TextCorpus, folder: Path, run: ExperimentRun, settings: Settings) -> _Task:
+def _task(panel: TextCorpus, folder: Path, run: ExperimentRun, settings: Settings) -> Task:
     first, last = settings.years or (0, 0)
     corpus = panel.select(panel.frame["date"].dt.year.between(first, last))
     years = corpus.frame["date"].dt.year.to_numpy(dtype=np.int64)
     train = years < min(settings.test or (last,))
     effects, records = document_effects(corpus.frame, folder, train, run.notes)
     words = count_words(corpus, years, settings, store=run.piece("words"), verbose=run.verbose)
-    return _Task(words, effects, years, (panel.provenance, *records))
+    return _Text(words, words.with_columns(), effects, years, (panel.provenance, *records))
 
 
 def document_effects(
@@ -158,9 +161,7 @@ def document_effects(
     effects = pd.concat([*parts, macro.variables], axis=1)
     repeated = effects.columns[effects.columns.duplicated()]
     if len(repeated):
-        raise DataError(
-            f"the macro variable {repeated[0]!r} has the name of a source or state; rename it."
-        )
+        raise DataError(f"the macro variable {repeated[0]!r} is also a source or state; rename it.")
     notes += [f"{number:,} {what}." for what, number in skipped.items() if number]
     notes += macro.notes
     if macro.variables.empty:
@@ -178,69 +179,3 @@ def _sources(column: pd.Series, train: BoolArray) -> pd.DataFrame:
     others = sorted(set(names) - {usual})
     columns = {f"source {name}": (names == name).astype(float) for name in others}
     return pd.DataFrame(columns, index=column.index)
-
-
-def _run(task: _Task, run: ExperimentRun, settings: Settings) -> Reproduction:
-    comparisons, sizes = {}, {}
-    counts = task.words.with_columns()
-    for variant in settings.variants:
-        run.say(f"comparing, words of {variant} documents")
-        selector = task.words.selector(variant, settings, binary=False)
-        models = {name: make_pipeline(selector, text_model(name)) for name in settings.models}
-        comparisons[variant] = run.contest(models, counts, task.effects, task.years, settings)
-        run.hear(comparisons[variant], variant)
-        sizes[variant] = {
-            year: _n_tokens(selector, counts, task.years, year) for year in settings.test or ()
-        }
-    top, report = _shown(task, counts, run, settings, next(iter(comparisons.values())))
-    return Reproduction(
-        run.name,
-        TEXT,
-        settings,
-        comparisons,
-        sizes=sizes,
-        provenance=task.provenance,
-        notes=tuple(run.notes),
-        top=top,
-        report=report,
-    )
-
-
-def _n_tokens(selector: Any, counts: Any, years: IntArray, year: int) -> float:
-    """Tokens of a test year that are words of the vocabulary of its origin."""
-    return float(selector.fit(counts[years < year]).transform(counts[years == year]).sum())
-
-
-def _shown(
-    task: _Task, counts: Any, run: ExperimentRun, settings: Settings, comparison: Any
-) -> tuple[pd.DataFrame, Path | None]:
-    """Words of some effects in a fit to all years, and the report about it."""
-    name = to_show(settings.models)
-    if name is None:
-        return pd.DataFrame(), run.write_page(None, comparison, settings)
-    run.say(f"fitting {name} to all years")
-    selector = task.words.selector(settings.variants[0], settings, binary=False).fit(counts)
-    words = np.array(task.words.words, dtype=object)[selector.columns_]
-    model = text_model(name).set_params(vocabulary=words)
-    model.fit(selector.transform(counts), task.effects, time=task.years)
-    return _top_words(model, task.effects), run.write_page(model, comparison, settings)
-
-
-def _top_words(model: Any, effects: pd.DataFrame) -> pd.DataFrame:
-    """The words raised most by the sources, by the whole U.S. and by the strongest effects.
-
-    Of effects that are the same in every document, such as states of one district, the first.
-    """
-    size = np.sqrt((model.coef_path_[-1] ** 2).sum(axis=1))
-    names = [str(name) for name in effects]
-    first = [i for i, name in enumerate(names) if name.startswith("source ") or name == COUNTRY]
-    told_apart = np.flatnonzero(~effects.T.duplicated().to_numpy())
-    strongest = told_apart[np.argsort(-size[told_apart], kind="stable")].tolist()
-    others = [i for i in strongest if i not in first][:N_EFFECTS]
-    rows = []
-    for i in first + others:
-        if size[i] > 0:
-            found = model.top_words(i, k=N_WORDS).head(N_WORDS)
-            words = ", ".join(found["word"][found["coef"] > 0])
-            rows.append({"effect": names[i], "words it raises most": words})
-    return pd.DataFrame(rows, columns=["effect", "words it raises most"])

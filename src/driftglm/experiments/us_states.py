@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from driftglm.datasets import federal_reserve_districts
 from driftglm.exceptions import DataError
+from driftglm.tables.reading import as_strings
 
 COUNTRY = "US"
 SUMMARY = "su"
@@ -85,7 +85,7 @@ def _places(frame: pd.DataFrame, skipped: Counter[str]) -> Iterable[tuple[str, .
     for row, (states, district, state, source) in enumerate(zip(*columns, strict=True)):
         if codes := _codes(states):
             yield _checked(codes, known, row)
-        elif key := _district_key(district):
+        elif key := _text(district).lower():
             if key not in districts:
                 raise DataError(
                     f"document {row} has the district {district!r:.40}; the two letters of the "
@@ -101,11 +101,12 @@ def _places(frame: pd.DataFrame, skipped: Counter[str]) -> Iterable[tuple[str, .
             yield ()
 
 
-def _codes(cell: Any) -> tuple[str, ...]:
+def _codes(cell: object) -> tuple[str, ...]:
     """Codes of a cell: text with any separators, or a list as Parquet has them."""
-    if cell is None or (isinstance(cell, float) and np.isnan(cell)) or cell is pd.NA:
-        return ()
-    parts = _SEPARATORS.split(cell) if isinstance(cell, str) else [str(part) for part in cell]
+    if isinstance(cell, Iterable) and not isinstance(cell, str):
+        parts = [str(part) for part in cell]
+    else:
+        parts = _SEPARATORS.split(_text(cell))
     return tuple(dict.fromkeys(part.strip().upper() for part in parts if part.strip()))
 
 
@@ -121,9 +122,6 @@ def _checked(codes: tuple[str, ...], known: set[str], row: int) -> tuple[str, ..
     return codes
 
 
-def _district_key(cell: Any) -> str:
-    if cell is None or cell is pd.NA or (isinstance(cell, float) and np.isnan(cell)):
-        return ""
-    if isinstance(cell, float) and cell.is_integer():  # numbers beside missing values
-        cell = int(cell)
-    return str(cell).strip().lower()
+def _text(cell: object) -> str:
+    """A cell as text, a whole number without a point; nothing if it is missing."""
+    return str(as_strings(pd.Series([cell], dtype=object))[0] or "").strip()

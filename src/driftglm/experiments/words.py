@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from driftglm._progress import counted
-from driftglm._typing import IntArray
+from driftglm._typing import IntArray, VectorLike
 from driftglm._warnings import warn
 from driftglm.datasets import TextCorpus
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.experiments.settings import ALL, Settings
-from driftglm.files import write_atomically
+from driftglm.files import DamagedFileError, load, save
 from driftglm.text import RankedVocabulary
 
 
@@ -41,7 +42,7 @@ class WordCounts:
     words: tuple[str, ...]
     chosen: IntArray
 
-    def with_columns(self, extra: Any = None) -> sp.csr_array:
+    def with_columns(self, extra: pd.DataFrame | None = None) -> sp.csr_array:
         """The counts as numbers, and further columns after them."""
         # Indices are shared with the counts: at full size a copy of them is 100 MB.
         parts = self.counts.data.astype(np.float64), self.counts.indices, self.counts.indptr
@@ -51,26 +52,27 @@ class WordCounts:
         columns = sp.csr_array(np.asarray(extra, dtype=np.float64))
         return sp.csr_array(sp.hstack([words, columns], format="csr"))
 
-    def selector(self, variant: str, settings: Settings, **options: Any) -> WordSelector:
+    def selector(
+        self, variant: str, settings: Settings, *, binary: bool = True, n_extra: int = 0
+    ) -> WordSelector:
         """The step of a pipeline that picks the words of a variant."""
-        first, last = ranks_of(settings)
         columns = self.chosen if variant == ALL else None
-        return WordSelector(first=first, last=last, columns=columns, **options)
+        return WordSelector(*ranks_of(settings), binary, n_extra, columns)
 
 
 class WordSelector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Keeps words by their rank in the documents it is fitted to, or given columns.
+    """Chooses words by their rank in the documents it is fitted to, or given columns.
 
     Parameters
     ----------
     first, last
-        Ranks kept, both included; of words as frequent as each other the left column comes first.
+        Ranks chosen, both included; of words as frequent as each other the left column comes first.
     binary
         Whether a word is 0 or 1, or its count.
     n_extra
         Number of columns at the end that are no words and stay as they are.
     columns
-        Columns to keep, whatever their rank.
+        Columns to choose, whatever their rank.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class WordSelector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         last: int | None = None,
         binary: bool = True,
         n_extra: int = 0,
-        columns: Any = None,
+        columns: IntArray | None = None,
     ) -> None:
         self.first = first
         self.last = last
@@ -87,7 +89,7 @@ class WordSelector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_extra = n_extra
         self.columns = columns
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: sp.csr_array, y: VectorLike = None) -> Self:
         """Rank the words by their occurrences in these documents, unless columns are given."""
         del y
         if self.columns is not None:
@@ -99,13 +101,13 @@ class WordSelector(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.columns_ = ranked[totals[ranked] > 0]
         if not self.columns_.size:
             raise DataError(
-                f"the {X.shape[0]} training documents hold no word of rank {self.first} or "
-                "beyond; choose smaller ranks, or later years."
+                f"the {X.shape[0]} training documents hold no word of rank {self.first} or beyond; "
+                "choose smaller ranks, or later years."
             )
         return self
 
-    def transform(self, X: Any) -> sp.csr_array:
-        """The words kept, then the extra columns."""
+    def transform(self, X: sp.csr_array) -> sp.csr_array:
+        """The words chosen, then the extra columns."""
         words = X[:, self.columns_]
         if self.binary:
             words = (words > 0).astype(np.float64)
@@ -144,7 +146,7 @@ def count_words(
     settings
         Resolved settings: ranks, and the years at which a training set ends.
     store
-        File to keep the matrix in, and to read it from if it is there.
+        File to store the matrix in, and to read it from if it is there.
     verbose
         Whether to show progress on stderr; by default on a terminal.
     """
@@ -160,7 +162,7 @@ def count_words(
     chosen = np.array([place[word] for word in overall[first - 1 : last]], dtype=np.int64)
     result = WordCounts(matrix, tuple(place), chosen)
     if store is not None:
-        _keep(store, result)
+        _store(store, result)
     return result
 
 
@@ -173,12 +175,13 @@ def _ranked_words(
     needed: set[str] = set()
     overall: list[str] = []
     ends = _last_training_years(settings, years)
-    total = sum(int((years == year).sum()) for year in np.unique(years))
-    advance = counted(_texts_by_year(corpus, years), total, "ranking words", verbose=verbose)
-    for year, texts in _grouped(advance):
-        ranking.partial_fit(texts)
+    of_years = ((y, text) for y in np.unique(years) for text in corpus.select(years == y).texts())
+    counted_texts = counted(of_years, len(corpus), "ranking words", verbose=verbose)
+    for year, group in groupby(counted_texts, key=lambda pair: pair[0]):
+        ranking.partial_fit(text for _, text in group)
         if year in ends:
-            overall = _most_frequent(ranking, last)
+            ranked = sorted(ranking.word_counts_.items(), key=lambda item: (-item[1], item[0]))
+            overall = [word for word, _ in ranked[:last]]
             needed.update(overall)
     if len(overall) < first:
         raise DataError(
@@ -194,20 +197,6 @@ def _ranked_words(
     return sorted(needed), overall
 
 
-def _texts_by_year(corpus: TextCorpus, years: IntArray) -> Iterator[tuple[int, str]]:
-    for year in np.unique(years):
-        for text in corpus.select(years == year).texts():
-            yield int(year), text
-
-
-def _grouped(texts: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Iterator[str]]]:
-    """Texts of one year after the other; each group must be used up before the next."""
-    from itertools import groupby
-
-    for year, group in groupby(texts, key=lambda pair: pair[0]):
-        yield year, (text for _, text in group)
-
-
 def _last_training_years(settings: Settings, years: IntArray) -> set[int]:
     """Last years with documents before the dev year and before every test year, and of all."""
     known = np.unique(years)
@@ -216,44 +205,22 @@ def _last_training_years(settings: Settings, years: IntArray) -> set[int]:
     return ends | {int(known[-1])}
 
 
-def _most_frequent(ranking: RankedVocabulary, last: int) -> list[str]:
-    ranked = sorted(ranking.word_counts_.items(), key=lambda item: (-item[1], item[0]))
-    return [word for word, _ in ranked[:last]]
-
-
-# ----------------------------------------------------------------------- storing
-
-
-def _keep(path: Path, words: WordCounts) -> None:
+def _store(path: Path, words: WordCounts) -> None:
     """Matrix and words in one file that appears whole or not at all."""
-    import io
-
     path.parent.mkdir(parents=True, exist_ok=True)
-    buffer = io.BytesIO()
     matrix = words.counts
-    np.savez_compressed(
-        buffer,
-        data=matrix.data,
-        indices=matrix.indices,
-        indptr=matrix.indptr,
-        shape=np.array(matrix.shape),
-        chosen=words.chosen,
-        words=np.frombuffer(json.dumps(words.words).encode(), dtype=np.uint8),
-    )
-    write_atomically(path, buffer.getvalue())
+    arrays = {name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
+    names = np.frombuffer(json.dumps(words.words).encode(), dtype=np.uint8)
+    save(path, {}, arrays | {"chosen": words.chosen, "words": names})
 
 
 def _stored(path: Path, n_documents: int) -> WordCounts | None:
-    """What `_keep` wrote; None if it is not there or damaged, so that it is made again."""
+    """What `_store` wrote; None if it is not there or damaged, so that it is made again."""
     try:
-        # Opened here: numpy leaves a damaged file open.
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as parts:
-            names = tuple(json.loads(parts["words"].tobytes()))
-            shape = int(parts["shape"][0]), int(parts["shape"][1])
-            matrix = sp.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-            chosen = parts["chosen"]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        parts = load(path)[1]
+        names = tuple(json.loads(parts["words"].tobytes()))
+        shape = n_documents, len(names)
+        matrix = sp.csr_matrix((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+    except (OSError, ValueError, KeyError, DamagedFileError):
         return None
-    if shape != (n_documents, len(names)):
-        return None
-    return WordCounts(matrix, names, chosen)
+    return WordCounts(matrix, names, parts["chosen"])

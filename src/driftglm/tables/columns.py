@@ -66,11 +66,6 @@ def numbers(table: Table, values: pd.Series, name: str, cure: str) -> FloatArray
     return found
 
 
-def times(table: Table, name: str, freq: Freq, date_format: str | None = None) -> Any:
-    """Time labels for an estimator; see `read_times`."""
-    return read_times(table, name, freq, date_format)[0]
-
-
 def read_times(
     table: Table, name: str, freq: Freq, date_format: str | None = None
 ) -> tuple[Any, str | None]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
+from driftglm._typing import MatrixLike, VectorLike
 from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
 from driftglm.data.timesteps import Freq
 from driftglm.estimators.named import estimator_for
@@ -21,7 +22,7 @@ from driftglm.tables.encoder import TableEncoder, TableSpec, encode, fit_encoder
 from driftglm.tables.model import Training, read_training
 from driftglm.tables.reading import Table
 
-BASELINES: dict[str, Any] = {
+BASELINES: dict[str, type[BaseEstimator]] = {
     "ridge-one": RidgeOne,
     "ridge-all": RidgeAll,
     "ridge-ts": RidgeTS,
@@ -29,6 +30,7 @@ BASELINES: dict[str, Any] = {
     "lasso-all": LassoAll,
 }
 DEFAULT = (*BASELINES, "exact", "variational", "learned")
+Step: TypeAlias = pd.Period | int
 MOST_STEPS = 100_000  # of a range; more is a slip of the finger
 
 
@@ -38,21 +40,21 @@ class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, spec: TableSpec | None = None) -> None:
         self.spec = spec
 
-    def fit(self, frame: pd.DataFrame, y: Any = None) -> TableFeatures:
+    def fit(self, frame: pd.DataFrame, y: VectorLike = None) -> TableFeatures:
         """Learn levels and words."""
         del y
         self.encoder_: TableEncoder = fit_encoder(Table(frame), self.spec or TableSpec())
         return self
 
-    def transform(self, frame: pd.DataFrame) -> Any:
+    def transform(self, frame: pd.DataFrame) -> MatrixLike:
         """Features of the rows."""
         return self.encoder_.matrix(Table(frame))
 
 
-def contestants(names: Sequence[str], family: str) -> dict[str, Any]:
+def contestants(names: Sequence[str], family: str) -> dict[str, BaseEstimator]:
     """Estimators by name: the baselines, columns brought to one scale, and drift models."""
     known = (*BASELINES, *PRIORS)
-    out: dict[str, Any] = {}
+    out: dict[str, BaseEstimator] = {}
     for name in names:
         if name in BASELINES:
             out[name] = BASELINES[name](family=family, standardize=True)
@@ -132,34 +134,30 @@ def _of_features(spec: TableSpec, encoder: TableEncoder) -> TableSpec:
     return TableSpec(text=spec.text, categorical=levels, vocabulary=spec.vocabulary)
 
 
-def parse_steps(text: str, freq: Freq) -> list[Any]:
+def parse_steps(text: str, freq: Freq) -> list[Step]:
     """Steps as they are typed: "2003,2004" or "2003:2005", also of periods ("2004-01:2004-06")."""
-    out: list[Any] = []
+    out: list[Step] = []
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         ends = [end.strip() for end in part.split(":")]
         if len(ends) > 2 or not all(ends):  # noqa: PLR2004
             raise DataError(f"steps {part!r:.60}; write 2003,2004 or 2003:2005.")
-        labels = [_step(end, freq) for end in ends]
-        if len(labels) == 1:
-            out += labels
-        else:
-            out += _between(labels[0], labels[1], freq)
+        out += _between(_step(ends[0], freq), _step(ends[-1], freq), freq)
     if not out:
         raise DataError(f"steps {text!r:.60} name none; write 2003,2004 or 2003:2005.")
     return out
 
 
-def _between(first: Any, last: Any, freq: Freq) -> list[Any]:
+def _between(first: Step, last: Step, freq: Freq) -> list[Step]:
     """All steps from the first to the last, both included."""
-    ends = (first.ordinal, last.ordinal) if isinstance(freq, str) else (first, last)
-    if ends[1] - ends[0] > MOST_STEPS:
+    start, stop = (step.ordinal if isinstance(step, pd.Period) else step for step in (first, last))
+    if stop - start > MOST_STEPS:
         raise DataError(f"from {first} to {last} are more than {MOST_STEPS} steps; name fewer.")
-    if isinstance(freq, str):
-        return list(pd.period_range(first, last))
-    return list(range(first, last + 1, freq or 1))
+    if isinstance(first, pd.Period):
+        return list(pd.period_range(first, periods=max(0, stop - start + 1)))
+    return list(range(start, stop + 1, freq if isinstance(freq, int) else 1))
 
 
-def _step(text: str, freq: Freq) -> Any:
+def _step(text: str, freq: Freq) -> Step:
     try:
         return pd.Period(text, freq=freq) if isinstance(freq, str) else int(text)
     except ValueError as error:

@@ -36,33 +36,37 @@ def effects_of(frame: pd.DataFrame, names: Sequence[str] | None, source: str) ->
     """
     chosen = [n for n in frame.columns if n not in {"id", "date"}] if names is None else names
     parts: dict[str, np.ndarray] = {}
+    table = Table(frame, source)
     for name in chosen:
-        table = Table(frame, source)
         values = column(table, name, "effect")
         if is_datetime64_any_dtype(values):
             raise DataError(f"column {name!r:.60} holds dates, which are no effect; leave it out.")
         if is_number_column(values):
             cure = "fill it in, or leave it out of --effects."
             parts[name] = numbers(table, values, name, cure)
-            continue
-        if not any(isinstance(value, list | tuple | set | np.ndarray) for value in values):
-            refuse_spoilt(table, values, name, "or leave the column out of --effects.")
-        items = [_items(value) for value in values]
-        counts = Counter(level for row in items for level in row)
-        levels = sorted(counts)
-        if len(levels) == 2 and all(len(row) == 1 for row in items):  # noqa: PLR2004
-            # The other of two is its opposite; with both, neither could be told.
-            levels = [min(levels[::-1], key=counts.__getitem__)]
-        if len(levels) > MANY_LEVELS:
-            raise DataError(
-                f"column {name!r:.60} has {len(levels)} different values, more than {MANY_LEVELS}; "
-                "name the columns to use with --effects."
-            )
-        for level in levels:
-            parts[f"{name}={level}"] = np.array([level in row for row in items], dtype=np.float64)
+        else:
+            parts |= _indicators(table, values, name)
     if not parts:
         raise DataError(f"{source} has no column beside id and date; effects are needed.")
     return pd.DataFrame(parts)
+
+
+def _indicators(table: Table, values: pd.Series, name: str) -> dict[str, np.ndarray]:
+    """One column of zeros and ones for each level or listed item of a column."""
+    if not any(isinstance(value, list | tuple | set | np.ndarray) for value in values):
+        refuse_spoilt(table, values, name, "or leave the column out of --effects.")
+    items = [_items(value) for value in values]
+    counts = Counter(level for row in items for level in row)
+    levels = sorted(counts)
+    if len(levels) == 2 and all(len(row) == 1 for row in items):  # noqa: PLR2004
+        # The other of two is its opposite; with both, neither could be told.
+        levels = [min(levels[::-1], key=counts.__getitem__)]
+    if len(levels) > MANY_LEVELS:
+        raise DataError(
+            f"column {name!r:.60} has {len(levels)} different values, more than {MANY_LEVELS}; "
+            "name the columns to use with --effects."
+        )
+    return {f"{name}={level}": np.array([float(level in row) for row in items]) for level in levels}
 
 
 def fit_documents(
@@ -97,7 +101,7 @@ def fit_documents(
     return model
 
 
-def _items(value: Any) -> list[str]:
+def _items(value: object) -> list[str]:
     """Levels of one document: none if missing, several if it is a list."""
     if isinstance(value, list | tuple | set | np.ndarray):
         return [str(item) for item in value]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_datetime64_any_dtype
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix, hstack, issparse
 
+from driftglm._typing import FloatArray
 from driftglm._warnings import warn
 from driftglm.data.checks import refuse_missing
 from driftglm.data.timesteps import Freq
@@ -22,9 +23,10 @@ from driftglm.tables.reading import Table, as_strings, check_header
 from driftglm.text import RankedVocabulary
 
 FILL = "drop the column (--drop), fill the gaps, or delete these rows."
-LARGE = (101, 10101)  # the ranks kept of a large vocabulary
+LARGE = (101, 10101)  # the ranks used of a large vocabulary
 MANY_LEVELS = 100
 MOST = 0.5
+ROLES = ("target", "time", "text", "weights", "exposure")
 MOST_DENSE = 300
 
 
@@ -32,7 +34,7 @@ MOST_DENSE = 300
 class TableSpec:
     """Which column plays which part; all others are features.
 
-    `vocabulary` is the first and last frequency rank of words to keep; None: all words of a small
+    `vocabulary` is the first and last frequency rank of the words used; None: all words of a small
     corpus, ranks 101 to 10101 of a large one. `freq` is the length of a step, `date_format` how
     dates are written, in the words of strptime; None: as all rows show. The spec of a fitted model
     has the format that was found.
@@ -52,8 +54,13 @@ class TableSpec:
     @property
     def reserved(self) -> set[str]:
         """Columns that are no features."""
-        roles = (self.target, self.time, self.text, self.weights, self.exposure)
-        return {name for name in roles if name is not None} | set(self.drop)
+        return {*self.roles.values(), *self.drop}
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Role -> column, of the roles that are taken."""
+        named = {role: getattr(self, role) for role in ROLES}
+        return {role: name for role, name in named.items() if name is not None}
 
 
 @dataclass(frozen=True)
@@ -114,13 +121,13 @@ class TableEncoder:
             out += [places[feature] for feature in found]
         return sorted(set(out))
 
-    def matrix(self, table: Table) -> Any:
+    def matrix(self, table: Table) -> FloatArray | csr_matrix:
         """Features (n_rows, n_features): an array, or a sparse matrix where most are zero.
 
         Columns may stand in any order, and others than those known are ignored. Levels that were
         not there in training count as the most frequent one, with a warning.
         """
-        parts: list[Any] = [self._column_part(table, each) for each in self.columns]
+        parts = [_column_part(table, each) for each in self.columns]
         if self.block_names:
             parts.append(_block_part(table, self.block_names))
         if self.vocabulary is not None:
@@ -130,13 +137,7 @@ class TableEncoder:
         levels = any(each.kind == "levels" for each in self.columns)
         if sparse or (levels and n_features > MOST_DENSE):
             return csr_matrix(hstack([csr_matrix(part) for part in parts], format="csr"))
-        return np.hstack([getattr(part, "toarray", lambda part=part: part)() for part in parts])
-
-    def _column_part(self, table: Table, each: Column) -> Any:
-        values = column(table, each.name, "feature of the model")
-        if each.kind == "number":
-            return numbers(table, values, each.name, "numbers are needed, or " + FILL)[:, None]
-        return _indicators(values, each)
+        return np.hstack([part.toarray() if issparse(part) else part for part in parts])
 
     def _words(self) -> list[str]:
         if self.vocabulary is None:
@@ -144,7 +145,7 @@ class TableEncoder:
         return [f"{self.spec.text}:{word}" for word in self.vocabulary.get_feature_names_out()]
 
 
-def encode(table: Table, spec: TableSpec) -> tuple[TableEncoder, Any]:
+def encode(table: Table, spec: TableSpec) -> tuple[TableEncoder, FloatArray | csr_matrix]:
     """Learn levels and words from training rows; also the features of these rows.
 
     Raises
@@ -158,13 +159,14 @@ def encode(table: Table, spec: TableSpec) -> tuple[TableEncoder, Any]:
 
 def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
     """The first half of `encode`; numbers are read, and refused, by the second."""
-    roles = {
-        role: getattr(spec, role) for role in ("target", "time", "text", "weights", "exposure")
-    }
-    for role, named in roles.items():
-        if named is not None:
-            column(table, named, role)
-    _check_roles(roles)
+    taken: dict[str, str] = {}
+    for role, name in spec.roles.items():
+        column(table, name, role)
+        if name in taken:
+            raise DataError(
+                f"column {name!r:.60} is named as {taken[name]} and as {role}; name two."
+            )
+        taken[name] = role
     for name in (*spec.drop, *spec.categorical):
         column(table, name, "drop" if name in spec.drop else "categorical")
     names = [str(name) for name in table.frame.columns if name not in spec.reserved]
@@ -180,18 +182,6 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
         )
     check_header(names, f"the features of {table.name}")
     return encoder
-
-
-def _check_roles(roles: dict[str, str | None]) -> None:
-    """Raise DataError if one column is to play two parts."""
-    parts: dict[str, str] = {}
-    for role, named in roles.items():
-        if named is not None and named in parts:
-            raise DataError(
-                f"column {named!r:.60} is named as {parts[named]} and as {role}; name two columns."
-            )
-        if named is not None:
-            parts[named] = role
 
 
 def fit_words(
@@ -233,10 +223,7 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
     odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
     if odd:
         kind = type(values.iloc[odd[0]]).__name__
-        raise DataError(
-            f"column {name!r:.60} has a {kind} in row {odd[0]}; numbers and texts are allowed. "
-            "Drop it (--drop)."
-        )
+        raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
     counts = Counter(as_strings(values))
     many = len(counts) > max(MANY_LEVELS, len(values) // 2)
     if not declared:
@@ -254,7 +241,10 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
     return Column(name, "levels", tuple(levels))
 
 
-def _indicators(values: pd.Series, each: Column) -> csr_matrix:
+def _column_part(table: Table, each: Column) -> FloatArray | csr_matrix:
+    values = column(table, each.name, "feature of the model")
+    if each.kind == "number":
+        return numbers(table, values, each.name, "numbers are needed, or " + FILL)[:, None]
     refuse_missing(values, each.name, FILL)
     places = {level: k for k, level in enumerate(each.levels)}
     found = as_strings(values)

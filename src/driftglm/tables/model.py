@@ -9,31 +9,37 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
+from driftglm._typing import FloatArray, MatrixLike
 from driftglm.estimators.named import estimator_for
 from driftglm.exceptions import DataError
 from driftglm.families import family_named
 from driftglm.files import Storable
 from driftglm.registry import FAMILIES
-from driftglm.tables.columns import column, numbers, read_times, target, times
+from driftglm.tables.columns import column, numbers, read_times, target
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode
 from driftglm.tables.reading import Table
 
 N_NAMED = 3
 LEAST_ROWS = 2
+_CURES = {
+    "weights": "weights are numbers, 0 or more.",
+    "exposure": "exposures are positive numbers.",
+}
 
 
 @dataclass(frozen=True)
 class Training:
     """What an estimator is fitted with."""
 
-    X: Any
+    X: MatrixLike
     y: np.ndarray
-    time: Any
+    time: ArrayLike
     family: str
     why: str
-    weights: np.ndarray | None
-    exposure: np.ndarray | None
+    weights: FloatArray | None
+    exposure: FloatArray | None
     date_format: str | None = None
 
     @property
@@ -65,8 +71,7 @@ class TableModel(Storable):
 
     def summary(self) -> pd.DataFrame:
         """The estimator's own table of features."""
-        found: pd.DataFrame = self.estimator.summary()
-        return found
+        return pd.DataFrame(self.estimator.summary())
 
     def predict(
         self,
@@ -100,22 +105,21 @@ class TableModel(Storable):
         X = self.encoder.matrix(table)
         extras: dict[str, Any] = {}
         if time is not None:
-            extras["time"] = times(table, time, spec.freq, date_format or spec.date_format)
+            form = date_format or spec.date_format
+            extras["time"] = read_times(table, time, spec.freq, form)[0]
         if spec.exposure is not None:
-            extras["exposure"] = exposures(table, spec.exposure)
+            extras["exposure"] = role_numbers(table, spec, "exposure")
         with warnings.catch_warnings():
             # The matrix has no names; the encoder has put the columns into the order of training.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             parts = {"prediction": self.estimator.predict(X, **extras)}
             if self.classes:
-                parts |= self._class_columns(
-                    "probability", self.estimator.predict_proba(X, **extras)
-                )
+                shares = self.estimator.predict_proba(X, **extras)
+                parts |= self._class_columns("probability", shares)
             if level is not None:
                 ends = self.estimator.predict_interval(X, level=level, **extras)
-                parts |= self._class_columns("lower", ends[..., 0]) | self._class_columns(
-                    "upper", ends[..., 1]
-                )
+                for name, values in (("lower", ends[..., 0]), ("upper", ends[..., 1])):
+                    parts |= self._class_columns(name, values)
         return pd.DataFrame(parts)
 
     def _class_columns(self, name: str, values: np.ndarray) -> dict[str, np.ndarray]:
@@ -168,13 +172,9 @@ def fit_table(
     ['x']
     """
     encoder, X = encode(table, spec)
-    return fit_encoded(
-        encoder,
-        read_training(table, spec, family, X),
-        always_in=encoder.positions(always_in, "always in") or None,
-        static=encoder.positions(static, "static") or None,
-        **params,
-    )
+    params["always_in"] = encoder.positions(always_in, "always in") or None
+    params["static"] = encoder.positions(static, "static") or None
+    return fit_encoded(encoder, read_training(table, spec, family, X), **params)
 
 
 def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
@@ -188,7 +188,7 @@ def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableMo
     return TableModel(replace(encoder, spec=spec), estimator)
 
 
-def read_training(table: Table, spec: TableSpec, family: str, X: Any) -> Training:
+def read_training(table: Table, spec: TableSpec, family: str, X: MatrixLike) -> Training:
     """Target, times, weights and exposures beside features that the caller has made."""
     if spec.target is None or spec.time is None:
         raise DataError("both a target and a time column are needed; name them.")
@@ -201,25 +201,14 @@ def read_training(table: Table, spec: TableSpec, family: str, X: Any) -> Trainin
         raise DataError(
             f"exposures belong to counts, but the family is {chosen}; use {' or '.join(exposed)}."
         )
-    return Training(
-        X=X,
-        y=y,
-        time=time,
-        family=chosen,
-        why=why,
-        weights=None if spec.weights is None else _weights(table, spec.weights),
-        exposure=None if spec.exposure is None else exposures(table, spec.exposure),
-        date_format=spec.date_format or found,
-    )
+    weights, exposure = (role_numbers(table, spec, role) for role in ("weights", "exposure"))
+    return Training(X, y, time, chosen, why, weights, exposure, spec.date_format or found)
 
 
-def exposures(table: Table, name: str) -> np.ndarray:
-    """Exposures of the rows."""
-    return numbers(table, column(table, name, "exposure"), name, "exposures are positive numbers.")
-
-
-def _weights(table: Table, name: str) -> np.ndarray:
-    return numbers(table, column(table, name, "weights"), name, "weights are numbers, 0 or more.")
+def role_numbers(table: Table, spec: TableSpec, role: str) -> FloatArray | None:
+    """Weights or exposures of the rows; None if no column is named."""
+    name = spec.roles.get(role)
+    return None if name is None else numbers(table, column(table, name, role), name, _CURES[role])
 
 
 def learned_sentence(table: pd.DataFrame) -> str:

@@ -8,18 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix
 
 from driftglm.data.shards import first_used
-from driftglm.datasets.tables import ending, open_text, read_table
+from driftglm.datasets.tables import KINDS as TABLES
+from driftglm.datasets.tables import ending, open_text, read_lines, read_table
 from driftglm.exceptions import DataError
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
-KINDS = (".csv", ".jsonl", ".ndjson", ".parquet", *SVMLIGHT)
+KINDS = (*TABLES, *SVMLIGHT)
 LABEL, QUERY, TIME = "label", "qid", "time"
 N_SHOWN = 40
 
@@ -53,14 +54,6 @@ class Table:
         """Number of rows."""
         return len(self.frame)
 
-    def without_unused(self) -> Table:
-        """Drop column 0 of the block if nothing is in it: files that count from 1 have none."""
-        block = self.block
-        if block is None:
-            return self
-        first = first_used(block.shape[1], holds_first=(block.indices == 0).any())
-        return replace(self, block=block[:, first:], block_names=self.block_names[first:])
-
 
 def table_kind(path: Path) -> str:
     """What a file is, by its name: one of `KINDS`; DataError if it is none of them."""
@@ -74,7 +67,10 @@ def table_kind(path: Path) -> str:
 
 
 def read_data(
-    path: str | os.PathLike[str], *, as_text: tuple[str, ...] = (), time_file: Any = None
+    path: str | os.PathLike[str],
+    *,
+    as_text: tuple[str, ...] = (),
+    time_file: str | os.PathLike[str] | None = None,
 ) -> Table:
     """Table of a .csv, .jsonl, .parquet or SVMlight file, or of a folder of shards.
 
@@ -166,9 +162,9 @@ def lines_of(table: Table, rows: Sequence[int]) -> list[int | None]:
     kind = None if table.path is None else table_kind(table.path)
     if table.path is not None and kind in {".csv", ".jsonl", ".ndjson"}:
         with open_text(table.path) as stream:
-            starts = _csv_starts(stream) if kind == ".csv" else _json_starts(stream)
-            wanted = set(rows)
-            found = {row: line for row, line in enumerate(starts) if row in wanted}
+            given = (k for k, line in enumerate(stream, start=1) if line.strip())
+            starts = _csv_starts(stream) if kind == ".csv" else given
+            found = {row: line for row, line in enumerate(starts) if row in rows}
     return [found.get(row) for row in rows]
 
 
@@ -185,10 +181,6 @@ def _csv_starts(stream: Iterable[str]) -> Iterator[int]:
         is_header = False
 
 
-def _json_starts(stream: Iterable[str]) -> Iterator[int]:
-    return (k for k, line in enumerate(stream, start=1) if line.strip())
-
-
 def check_header(names: list[str], table: str) -> None:
     """Raise DataError if two columns have one name."""
     repeated = [name for name, times in Counter(names).items() if times > 1]
@@ -199,7 +191,7 @@ def check_header(names: list[str], table: str) -> None:
         )
 
 
-def read_svmlight(source: Any, name: str, *, trim: bool = True) -> Table:
+def read_svmlight(source: Path | IO[bytes], name: str, *, trim: bool = True) -> Table:
     """Table of an SVMlight file or stream of bytes: `label`, `qid` and a sparse block.
 
     `trim` drops column 0 if it is empty; a part of a file cannot tell.
@@ -216,17 +208,15 @@ def read_svmlight(source: Any, name: str, *, trim: bool = True) -> Table:
         if queries.size != labels.size:
             raise DataError(f"{name} has qid in {queries.size} of {labels.size} rows; all or none.")
         frame[QUERY] = queries
-    names = tuple(f"f{i}" for i in range(block.shape[1]))
-    table = Table(frame, name, csr_matrix(block), names)
-    return table.without_unused() if trim else table
+    # Files that count from 1 have nothing in column 0.
+    first = first_used(block.shape[1], holds_first=(block.indices == 0).any()) if trim else 0
+    names = tuple(f"f{i}" for i in range(first, block.shape[1]))
+    return Table(frame, name, csr_matrix(block[:, first:]), names)
 
 
 def _with_times(table: Table, path: Path, *, as_text: bool) -> Table:
     check_readable(path)
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path.name} cannot be read as text ({error}).") from error
+    lines = read_lines(path)
     if len(lines) != table.n_rows:
         raise DataError(
             f"{path.name} has {len(lines)} lines for the {table.n_rows} rows of {table.name}; one "
@@ -234,8 +224,7 @@ def _with_times(table: Table, path: Path, *, as_text: bool) -> Table:
         )
     times = pd.Series(lines).str.strip()
     numbers = pd.to_numeric(times, errors="coerce")
-    frame = table.frame.copy()
-    frame[TIME] = times if as_text or numbers.isna().any() else numbers
+    frame = table.frame.assign(**{TIME: times if as_text or numbers.isna().any() else numbers})
     return replace(table, frame=frame)
 
 

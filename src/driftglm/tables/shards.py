@@ -22,25 +22,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 
-from driftglm.data.shards import (
-    FORMAT,
-    KIND,
-    MANIFEST,
-    Arrays,
-    Kind,
-    Manifest,
-    Part,
-    block_arrays,
-    column_arrays,
-    first_used,
-    kind_of,
-    read_arrays,
-    read_block,
-    read_column,
-    read_manifest,
-)
+from driftglm.data import shards as layout
 from driftglm.data.timesteps import Freq
-from driftglm.datasets.dates import FormatSearch, holds_dates, parse_dates
+from driftglm.datasets.dates import FormatSearch, holds_dates
 from driftglm.exceptions import DataError
 from driftglm.files import pack, sync_folder, write_atomically
 from driftglm.tables.columns import column, read_times
@@ -62,7 +46,7 @@ def write_shards(
     date_format: str | None = None,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
-) -> Manifest:
+) -> layout.Manifest:
     """Split a file into parts of up to `rows` rows; memory is needed for one part at a time.
 
     Nothing is replaced or removed before all new parts are on disk: shards that were there can be
@@ -95,8 +79,7 @@ def write_shards(
         raise DataError(f"{source.name} has no rows; there is nothing to split.")
     with _draft(place) as draft:
         found = _write_parts(draft, chain([first], tables), progress)
-        manifest = replace(found, source=source.name, time=time, freq=freq)
-        manifest = _publish(draft, place, manifest)
+        manifest = _publish(draft, place, replace(found, source=source.name, time=time, freq=freq))
     for name in set(old) - {part.file for part in manifest.parts}:
         with suppress(OSError):  # the new shards stand
             (place / name).unlink()
@@ -121,7 +104,7 @@ def _old_files(folder: Path, *, overwrite: bool) -> tuple[str, ...]:
         return ()
     except OSError as error:
         raise DataError(f"the folder {folder} cannot be used ({error.strerror}).") from error
-    if folder / MANIFEST not in found:
+    if folder / layout.MANIFEST not in found:
         foreign = [path.name for path in found if not OWN.fullmatch(path.name)]
         if foreign:
             raise DataError(
@@ -130,26 +113,20 @@ def _old_files(folder: Path, *, overwrite: bool) -> tuple[str, ...]:
         return ()
     if not overwrite:
         raise DataError(
-            f"the folder {folder} holds shards already; pass overwrite=True (--overwrite), or "
-            "choose another."
+            f"the folder {folder} holds shards already; pass overwrite=True (--overwrite)."
         )
     try:
-        content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        names = (
-            [str(part["file"]) for part in content["parts"]] if content["kind"] == KIND else None
-        )
+        content = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
+        parts = {layout.KIND: content["parts"]}[
+            content["kind"]
+        ]  # KeyError: a manifest of something else
+        names = [str(part["file"]) for part in parts]
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DataError(_strange(folder)) from error
-    if names is None:
-        raise DataError(_strange(folder))
-    return tuple(name for name in names if Path(name).name == name and name != MANIFEST)
-
-
-def _strange(folder: Path) -> str:
-    return (
-        f"the folder {folder} has a {MANIFEST} that is none of shards, or is damaged; only shards "
-        "are replaced. Choose another folder, or delete the file."
-    )
+        raise DataError(
+            f"the folder {folder} has a {layout.MANIFEST} that is none of shards, or is damaged; "
+            "choose another folder, or delete the file."
+        ) from error
+    return tuple(name for name in names if Path(name).name == name and name != layout.MANIFEST)
 
 
 @contextmanager
@@ -191,51 +168,44 @@ def _write_parts(
     draft: Path,
     tables: Iterable[tuple[Table, Counter[str]]],
     progress: Callable[[int], None] | None,
-) -> Manifest:
-    parts: list[Part] = []
-    kinds: dict[str, Kind] = {}
+) -> layout.Manifest:
+    parts: list[layout.Part] = []
+    kinds: dict[str, layout.Kind] = {}
     n_block, holds_first, total = 0, False, Counter[str]()
     for k, (table, steps) in enumerate(tables):
-        arrays = _arrays(table, kinds)
-        data = pack({"rows": table.n_rows}, arrays)
+        data = pack({"rows": table.n_rows}, _arrays(table, kinds))
         name = PART.format(k, "")
         write_atomically(draft / name, data)
-        parts.append(Part(name, table.n_rows, hashlib.sha256(data).hexdigest(), dict(steps)))
+        parts.append(layout.Part(name, table.n_rows, hashlib.sha256(data).hexdigest(), dict(steps)))
         if table.block is not None:
             n_block = max(n_block, table.block.shape[1])
             holds_first |= bool((table.block.indices == 0).any())
         total.update(steps)
         if progress is not None:
             progress(table.n_rows)
-    return Manifest(
-        source="",
-        columns=kinds,
-        n_rows=sum(part.rows for part in parts),
-        n_block=n_block,
-        time=None,
-        freq=None,
-        steps={step: total[step] for step in sorted(total, key=_step_order)},
-        parts=tuple(parts),
-        first_block=first_used(n_block, holds_first=holds_first),
+    n_rows = sum(part.rows for part in parts)
+    steps_in_order = {step: total[step] for step in sorted(total, key=_step_order)}
+    first = layout.first_used(n_block, holds_first=holds_first)
+    return layout.Manifest(
+        "", kinds, n_rows, n_block, None, None, steps_in_order, tuple(parts), first
     )
 
 
-def _publish(draft: Path, folder: Path, manifest: Manifest) -> Manifest:
+def _publish(draft: Path, folder: Path, manifest: layout.Manifest) -> layout.Manifest:
     """Bring the parts to their place under names that are free, then the manifest, in one step."""
     taken = any((folder / part.file).exists() for part in manifest.parts)
     mark = f"-{uuid.uuid4().hex[:8]}" if taken else ""
-    names = [PART.format(k, mark) for k in range(len(manifest.parts))]
-    parts = tuple(replace(p, file=name) for p, name in zip(manifest.parts, names, strict=True))
-    final = replace(manifest, parts=parts)
-    content = {"kind": KIND, "format": FORMAT, **asdict(final)}
+    parts = [replace(part, file=PART.format(k, mark)) for k, part in enumerate(manifest.parts)]
+    final = replace(manifest, parts=tuple(parts))
+    content = {"kind": layout.KIND, "format": layout.FORMAT, **asdict(final)}
     moved: list[Path] = []
     try:
-        for part, name in zip(manifest.parts, names, strict=True):
-            (draft / part.file).rename(folder / name)
-            moved.append(folder / name)
+        for old, new in zip(manifest.parts, parts, strict=True):
+            (draft / old.file).rename(folder / new.file)
+            moved.append(folder / new.file)
         sync_folder(folder)
         text = json.dumps(content, indent=2, ensure_ascii=False)
-        write_atomically(folder / MANIFEST, text.encode())
+        write_atomically(folder / layout.MANIFEST, text.encode())
     except BaseException:
         for path in moved:
             path.unlink(missing_ok=True)
@@ -245,76 +215,62 @@ def _publish(draft: Path, folder: Path, manifest: Manifest) -> Manifest:
 
 def _tables(source: Path, rows: int, times: _Times) -> Iterator[tuple[Table, Counter[str]]]:
     """The parts of a file, and by step how many rows each has; times that are texts as dates."""
-    form = _found_format(source, rows, times)
-    for table in iterate_tables(source, rows, _as_text(times)):
-        yield _with_dates(table, times, form), _step_counts(table, times, form)
+    # A column of dates in a known format stays as it stands: 01032004 is no number.
+    as_text = () if times.name is None or times.date_format is None else (times.name,)
+    form = None
+    if times.name is not None and isinstance(times.freq, str):
+        form = _found_format(iterate_tables(source, rows, as_text), times, source.name)
+    for table in iterate_tables(source, rows, as_text):
+        yield _timed(table, times, form)
 
 
-def _as_text(times: _Times) -> tuple[str, ...]:
-    """A column of dates in a known format stays as it stands: 01032004 is no number."""
-    return () if times.name is None or times.date_format is None else (times.name,)
-
-
-def _found_format(source: Path, rows: int, times: _Times) -> str | None:
+def _found_format(tables: Iterable[Table], times: _Times, source: str) -> str | None:
     """The format of dates that fits all rows of the file, which is read once for that."""
-    if times.name is None or not isinstance(times.freq, str):
-        return None
-    place, search = f"{source.name}, column {times.name!r}", None
-    for table in iterate_tables(source, rows, _as_text(times)):
-        values = column(table, times.name, "time")
+    search = None
+    for table in tables:
+        values = column(table, str(times.name), "time")
         if holds_dates(values):
             return None
         if search is None:
+            place = f"{source}, column {times.name!r}"
             search = FormatSearch.of(values, place, times.date_format)
         search.see(values)
     return None if search is None else search.decide()
 
 
-def _with_dates(table: Table, times: _Times, form: str | None) -> Table:
-    if times.name is None or not isinstance(times.freq, str):
-        return table
-    values = table.frame[times.name]
-    if kind_of(values) != "text":
-        return table
-    days = parse_dates(values, f"{table.name}, column {times.name!r}", form).days
-    return replace(table, frame=table.frame.assign(**{times.name: days}))
+def _timed(table: Table, times: _Times, form: str | None) -> tuple[Table, Counter[str]]:
+    """A part whose times are dates if they can be, and by step how many rows it has."""
+    if times.name is None:
+        return table, Counter()
+    labels, _ = read_times(table, times.name, times.freq, form)
+    kind = np.asarray(labels).dtype.kind
+    if kind == "M":
+        if layout.kind_of(table.frame[times.name]) == "text":
+            table = replace(table, frame=table.frame.assign(**{times.name: labels}))
+        labels = pd.PeriodIndex(pd.DatetimeIndex(labels), freq=str(times.freq)).astype(str)
+    elif kind == "f":
+        labels = [int(v) if float(v).is_integer() else v for v in np.asarray(labels)]
+    return table, Counter(str(label) for label in labels)
 
 
 def iterate_shards(folder: str | os.PathLike[str]) -> Iterator[Table]:
     """Tables of the parts in the order of rows, each checked against the manifest."""
-    manifest = read_manifest(folder)
+    manifest = layout.read_manifest(folder)
     for part in manifest.parts:
-        yield read_part(folder, manifest, part)
-
-
-def read_part(folder: str | os.PathLike[str], manifest: Manifest, part: Part) -> Table:
-    """One part of a folder of shards."""
-    arrays = read_arrays(folder, part)
-    columns = {name: read_column(arrays, manifest, name) for name in manifest.columns}
-    frame = pd.DataFrame(columns, index=range(part.rows))
-    block = read_block(arrays, manifest, part.rows)
-    return Table(frame, manifest.source, block, manifest.block_names)
+        arrays = layout.read_arrays(folder, part)
+        columns = {name: layout.read_column(arrays, manifest, name) for name in manifest.columns}
+        frame = pd.DataFrame(columns, index=range(part.rows))
+        block = layout.read_block(arrays, manifest, part.rows)
+        yield Table(frame, manifest.source, block, manifest.block_names)
 
 
 def read_shards(folder: str | os.PathLike[str]) -> Table:
     """All rows of a folder of shards at once."""
     tables = list(iterate_shards(folder))
     frame = pd.concat([table.frame for table in tables], ignore_index=True)
-    if tables[0].block is None:
-        return Table(frame, Path(folder).name)
-    block = csr_matrix(vstack([table.block for table in tables if table.block is not None]))
+    blocks = [table.block for table in tables if table.block is not None]
+    block = csr_matrix(vstack(blocks)) if blocks else None
     return Table(frame, Path(folder).name, block, tables[0].block_names)
-
-
-def _step_counts(table: Table, times: _Times, form: str | None) -> Counter[str]:
-    if times.name is None:
-        return Counter()
-    labels, _ = read_times(table, times.name, times.freq, form)
-    if np.asarray(labels).dtype.kind == "M":
-        labels = pd.PeriodIndex(pd.DatetimeIndex(labels), freq=str(times.freq)).astype(str)
-    elif np.asarray(labels).dtype.kind == "f":
-        labels = [int(v) if float(v).is_integer() else v for v in np.asarray(labels)]
-    return Counter(str(label) for label in labels)
 
 
 def _step_order(step: str) -> tuple[float, str]:
@@ -324,10 +280,12 @@ def _step_order(step: str) -> tuple[float, str]:
         return 0.0, step
 
 
-def _arrays(table: Table, kinds: dict[str, Kind]) -> Arrays:
-    """Arrays of a part; `kinds` is filled by the first part and holds for all."""
-    out: Arrays = {}
+def _arrays(table: Table, kinds: dict[str, layout.Kind]) -> layout.Arrays:
+    """layout.Arrays of a part; `kinds` is filled by the first part and holds for all."""
+    out: layout.Arrays = {}
     for k, name in enumerate(table.frame.columns):
         values = table.frame[name]
-        out |= column_arrays(values, f"c{k}", kinds.setdefault(str(name), kind_of(values)))
-    return out if table.block is None else out | block_arrays(table.block)
+        out |= layout.column_arrays(
+            values, f"c{k}", kinds.setdefault(str(name), layout.kind_of(values))
+        )
+    return out if table.block is None else out | layout.block_arrays(table.block)

@@ -13,66 +13,54 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from driftglm.datasets.tables import AS_IT_STANDS, MISSING, json_rows
+from driftglm.datasets.tables import AS_IT_STANDS, as_numbers, json_rows
 from driftglm.exceptions import DataError
-from driftglm.tables.reading import (
-    SVMLIGHT,
-    Table,
-    check_header,
-    check_readable,
-    csv_header,
-    read_svmlight,
-    table_kind,
-    with_index,
-)
+from driftglm.tables import reading
 
 
-def iterate_tables(path: Path, n_rows: int, as_text: Collection[str] = ()) -> Iterator[Table]:
+def iterate_tables(
+    path: Path, n_rows: int, as_text: Collection[str] = ()
+) -> Iterator[reading.Table]:
     """Tables of up to `n_rows` rows each, columns of one type throughout the file.
 
     Columns of `as_text` are never taken for numbers.
     """
     if path.is_dir():
         raise DataError(f"{path} is a folder; a file is needed, such as that its rows came from.")
-    kind = table_kind(path)
-    check_readable(path)
-    if kind in SVMLIGHT:
+    kind = reading.table_kind(path)
+    reading.check_readable(path)
+    if kind in reading.SVMLIGHT:
         yield from _svmlight_chunks(path, n_rows)
     elif kind == ".parquet":
         for frame in _parquet_chunks(path, n_rows):
-            yield Table(frame, path.name)
+            yield reading.Table(frame, path.name)
     else:
         chunks = _csv_chunks if kind == ".csv" else _json_chunks
         are_numbers: dict[str, bool] = {}
         for frame in chunks(path, n_rows):
             for name in frame.columns:
                 number = name not in as_text and are_numbers.get(name, True)
-                are_numbers[name] = number and _is_numeric(frame[name])
+                are_numbers[name] = number and as_numbers(frame[name]) is not None
         for frame in chunks(path, n_rows):
-            yield Table(_typed(frame, are_numbers), path.name)
+            yield reading.Table(_typed(frame, are_numbers), path.name)
 
 
 def _typed(frame: pd.DataFrame, are_numbers: dict[str, bool]) -> pd.DataFrame:
     """All columns of the file, those of numbers as float64, the others as text."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, np.ndarray] = {}
     for name, is_number in are_numbers.items():
         values = frame[name] if name in frame else pd.Series([None] * len(frame), dtype=object)
-        if is_number:
-            given = values.astype(object).mask(values.isin(MISSING))
-            columns[name] = pd.to_numeric(given).astype(np.float64).to_numpy()
-        else:
+        numbers = as_numbers(values) if is_number else None
+        if numbers is None:
             gaps = values.isna() | (values == "")
             columns[name] = values.astype(object).map(str).mask(gaps, None).to_numpy()
+        else:
+            columns[name] = numbers.to_numpy(dtype=np.float64)
     return pd.DataFrame(columns)
 
 
-def _is_numeric(values: pd.Series) -> bool:
-    given = values.astype(object).mask(values.isin(MISSING))
-    return bool(pd.to_numeric(given, errors="coerce").notna().equals(given.notna()))
-
-
 def _csv_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
-    check_header(csv_header(path), path.name)
+    reading.check_header(reading.csv_header(path), path.name)
     try:
         with pd.read_csv(path, **AS_IT_STANDS, chunksize=n_rows) as reader:
             yield from reader
@@ -93,7 +81,7 @@ def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
         raise DataError(f"{path.name}: Parquet in chunks needs pyarrow; install it.") from error
     try:
         for batch in pq.ParquetFile(path).iter_batches(batch_size=n_rows):
-            frame = with_index(batch.to_pandas())
+            frame = reading.with_index(batch.to_pandas())
             for field in batch.schema:
                 if str(field.type) == "bool":  # with gaps pandas would make them objects
                     frame[field.name] = frame[field.name].astype(np.float64)
@@ -102,13 +90,13 @@ def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
         raise DataError(f"{path.name} cannot be read as Parquet ({error}).") from error
 
 
-def _svmlight_chunks(path: Path, n_rows: int) -> Iterator[Table]:
+def _svmlight_chunks(path: Path, n_rows: int) -> Iterator[reading.Table]:
     opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
     try:
         with opened(path, "rb") as stream:
             lines = _content(stream)
             while batch := list(islice(lines, n_rows)):
-                yield read_svmlight(io.BytesIO(b"".join(batch)), path.name, trim=False)
+                yield reading.read_svmlight(io.BytesIO(b"".join(batch)), path.name, trim=False)
     except (OSError, EOFError) as error:
         raise DataError(f"{path.name} cannot be read as SVMlight ({error}).") from error
 

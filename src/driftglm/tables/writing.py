@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import io
 import os
@@ -16,31 +17,24 @@ from driftglm.files import write_atomically
 
 def table_bytes(frame: pd.DataFrame, path: Path) -> bytes:
     """A frame as .csv, .csv.gz or .parquet, by the ending of the path."""
-    name = path.name.lower()
-    if name.endswith((".csv", ".csv.gz")):
+    check_table_path(path)
+    ending = path.suffix.lower()
+    if ending != ".parquet":
         text = frame.to_csv(index=False, lineterminator="\n").encode()
-        if not name.endswith(".gz"):
-            return text
-        import gzip
-
-        return gzip.compress(text, mtime=0)
-    if name.endswith(".parquet"):
-        if importlib.util.find_spec("pyarrow") is None:
-            raise DataError(f"{path.name}: Parquet needs pyarrow; install it, or write .csv.")
-        buffer = io.BytesIO()
-        frame.to_parquet(buffer, index=False)
-        return buffer.getvalue()
-    raise DataError(_endings(path))
+        return gzip.compress(text, mtime=0) if ending == ".gz" else text
+    if importlib.util.find_spec("pyarrow") is None:
+        raise DataError(f"{path.name}: Parquet needs pyarrow; install it, or write .csv.")
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return buffer.getvalue()
 
 
 def check_table_path(path: Path) -> None:
     """Raise DataError unless `write_table` knows the ending."""
     if not path.name.lower().endswith((".csv", ".csv.gz", ".parquet")):
-        raise DataError(_endings(path))
-
-
-def _endings(path: Path) -> str:
-    return f"{path.name} cannot be written; the endings .csv, .csv.gz and .parquet are allowed."
+        raise DataError(
+            f"{path.name} cannot be written; the endings .csv, .csv.gz and .parquet are allowed."
+        )
 
 
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
