@@ -5,8 +5,8 @@
 The default and one choice changed at a time. Real sets: one step ahead, steps up to and including
 the development step, never a test step. Worlds: the four simulated ones, and two of our own, one
 with signal spread over correlated columns, one whose columns and intercept wander. A cell is the
-mean loss over that of the default, and how much the ELBO rises (nats a fit): below 1 and above 0 speak
-for the change.
+mean loss over that of the default, and how much the ELBO rises (nats a fit): below 1 and above 0
+speak for the change.
 """
 
 import argparse

@@ -74,12 +74,12 @@ LEARNED = """## What was learned
   step's own mean was worth more than everything else together; the
   [decision](../adr/0007-the-intercept-of-a-step.md) has the figures.
 - bike_hour: counts scatter 20 to 30 times more than a Poisson distribution. Without a dispersion
-  every wiggle of a month is certain, and so is its drift. The season turns so fast that the last month
-  alone is a strong baseline; the learned prior is as good in loss, and knows how sure it is.
+  every wiggle of a month is certain, and so is its drift. The season turns so fast that the last
+  month alone is a strong baseline; the learned prior is as good in loss, and knows how sure it is.
 - bike_hour, ridge over time: on the development step weak and strong penalties are equally good, in
   some later months the weak ones are far off, for the reason of the next line. Which one is chosen
-  hangs on rounding errors of fits that are stopped early: strength .77 and autocorrelation .98, chosen in
-  another run, give 39.4.
+  hangs on rounding errors of fits that are stopped early: strength .77 and autocorrelation .98,
+  chosen in another run, give 39.4.
 - The paper's priors, modes without a dispersion, are good in most months and far off in a few: a
   dummy seen in a single step can take any coefficient.
 - Constants of the learned prior stand on development steps and simulated worlds
