@@ -3,9 +3,10 @@
     python benchmarks/when_to_use.py [--seeds 10] [--steps 2 4 8 16] [--rows 50 200 1000]
 
 Panels drawn from the model: 100 features of which 8 matter, an intercept that moves, Gaussian
-noise. A cell is the learned prior's test MSE over that of the best of seven tuned baselines (the best
-after the fact, by the mean over seeds, which favours them); below 1 the learned prior is better. Then the
-name of that baseline, and in brackets the share of test rows inside the learned 90 % intervals.
+noise. A cell is the learned prior's test MSE over that of the best of seven tuned baselines (the
+best after the fact, by the mean over seeds, which favours them); below 1 the learned prior is
+better. Then the name of that baseline, and in brackets the share of test rows inside the learned
+90 % intervals.
 """
 
 import argparse
