@@ -26,7 +26,7 @@ from scipy.special import gammaln, xlogy
 from scipy.stats import gamma, nbinom, poisson
 
 from driftglm._typing import FloatArray
-from driftglm.families.base import CERTAIN, Family, refuse
+from driftglm.families.base import CERTAIN, Array, Family, refuse
 
 LARGEST = 1e15
 MOST = 700.0
@@ -68,18 +68,13 @@ class Poisson(Family):
         """A posterior knows that counts scatter; a mode only if it is told."""
         return dataclasses.replace(self, dispersed=posterior or noise_asked)
 
-    def check_target(self, y: FloatArray) -> None:
+    def check_target(self, y: Array) -> None:
         """Not negative, finite."""
         bad = ~((y >= 0) & (y <= LARGEST))
         refuse(y, bad, f"counts must lie between 0 and {LARGEST:g}.")
 
     def log_likelihood(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: FloatArray,
+        self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
     ) -> float:
         """Fractions count like whole numbers, y! by the gamma function."""
         if not self.dispersed:
@@ -89,31 +84,25 @@ class Poisson(Family):
         fall = 0.5 * float(np.sum(self.expected_deviance(y, mean, variance, weights) / noise))
         return best - 0.5 * float(np.sum(weights * np.log(noise))) - fall
 
-    def score(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def score(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Weighted residual."""
         return weights * (y - _rate(mean, variance))
 
-    def curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """The expected rate."""
         del y
         return weights * _rate(mean, variance)
 
-    def expected_deviance(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def expected_deviance(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Expected deviance."""
         return 2.0 * weights * (xlogy(y, y) - y - y * mean + _rate(mean, variance))
 
-    def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def center(self, y: Array, weights: Array, offset: Array) -> float:
         """Log of counts over exposure, half a count added."""
         exposed = np.exp(offset)
         return float(np.log((np.sum(weights * y) + 0.5) / np.sum(weights * exposed)))
 
-    def reference(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def reference(self, y: Array, weights: Array, offset: Array) -> float:
         """log(1 + var / mean^2) of the rates: the variance of eta were all scatter due to it."""
         exposed = weights * np.exp(offset)
         rates = y / np.exp(offset)
@@ -123,7 +112,7 @@ class Poisson(Family):
         variance = float(np.average((rates - mean) ** 2, weights=exposed))
         return max(float(np.log1p(variance / mean**2)), 1e-12)
 
-    def effective_rows(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def effective_rows(self, y: Array, weights: Array, offset: Array) -> float:
         """The reference times the number of counts, fewer if they are dispersed."""
         told = self.reference(y, weights, offset) * (float(np.sum(weights * y)) + 0.5)
         if not self.dispersed:
@@ -131,26 +120,24 @@ class Poisson(Family):
         null = offset + self.center(y, weights, offset)
         return told / max(self._mean_deviance(y, weights, null), 1.0)
 
-    def noise_scale(
-        self, y: FloatArray, weights: FloatArray, offset: FloatArray
-    ) -> tuple[float, float | None]:
+    def noise_scale(self, y: Array, weights: Array, offset: Array) -> tuple[float, float | None]:
         """The dispersion were there nothing to explain; never less than a Poisson distribution's."""
         null = offset + self.center(y, weights, offset)
         return max(self._mean_deviance(y, weights, null), 1.0), 1.0
 
-    def _mean_deviance(self, y: FloatArray, weights: FloatArray, eta: FloatArray) -> float:
+    def _mean_deviance(self, y: Array, weights: Array, eta: Array) -> float:
         deviance = self.expected_deviance(y, eta, CERTAIN, weights)
         return float(np.sum(deviance)) / float(weights.sum())
 
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+    def mean(self, eta: Array, variance: Array) -> Array:
         """E[exp(eta)]."""
         return _rate(eta, variance)
 
-    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+    def loss(self, y: Array, eta: Array) -> Array:
         """exp(eta) - y eta."""
         return np.asarray(_rate(eta, CERTAIN) - y * eta)
 
-    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+    def prediction_loss(self, y: Array, mean: Array) -> Array:
         """2 (y log(y / mu) - y + mu); infinite where a mean is impossible."""
         positive = mean > 0
         safe = np.where(positive, mean, 1.0)
@@ -158,14 +145,12 @@ class Poisson(Family):
         # Nothing was expected, and nothing came.
         return np.where(positive, deviance, np.where((mean == 0) & (y == 0), 0.0, np.inf))
 
-    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+    def draw(self, eta: Array, noise: float, rng: np.random.Generator) -> Array:
         """Poisson counts."""
         del noise
         return np.asarray(rng.poisson(np.exp(eta)), dtype=np.float64)
 
-    def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
-    ) -> FloatArray:
+    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
         """Uncertain coefficients and scatter: a negative binomial distribution of both together."""
         expected = self.mean(mean, variance)
         with np.errstate(over="ignore"):

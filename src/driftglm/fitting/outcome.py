@@ -70,7 +70,7 @@ class Outcome:
     optimality, reason
         How close the solver came, and why it stopped.
     view
-        What the intercepts of the steps were taken to be (learned prior).
+        What the intercept of a step was taken to be (learned prior; see `views.py`).
     rate
         The rate of the paper's priors, given or estimated.
     """
@@ -91,8 +91,3 @@ class Outcome:
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
         return self.reason is StopReason.CONVERGED
-
-
-def noise_ahead(noise: FloatArray, n_more: int) -> FloatArray:
-    """(T + n_more,) the last noise goes on."""
-    return np.concatenate([noise, np.full(n_more, noise[-1])])
