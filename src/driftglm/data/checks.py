@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, VectorLike
 from driftglm.exceptions import DataError
 
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -25,7 +24,7 @@ def refuse_missing(values: pd.Series, name: str, cure: str) -> None:
         )
 
 
-def log_exposure(exposure: Any, n_rows: int) -> FloatArray:
+def log_exposure(exposure: VectorLike, n_rows: int) -> FloatArray:
     """The logarithm of the exposure, one number a row; 0 where none is given."""
     if exposure is None:
         return np.zeros(n_rows)
@@ -66,7 +65,7 @@ def check_numbers(y: np.ndarray) -> None:
         )
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+def check_weights(sample_weight: VectorLike, n_rows: int) -> FloatArray:
     """Weights as floats, one a row, none negative, not all zero."""
     if sample_weight is None:
         return np.ones(n_rows)

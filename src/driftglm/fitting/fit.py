@@ -110,8 +110,9 @@ def checked(
     """X and y as scikit-learn wants them; names and number of columns are set or compared."""
     numeric = reading.family.target == "numbers"
     least = {"ensure_min_samples": 2} if reset else {}
-    X, y = validate_data(estimator, X, y, y_numeric=numeric, reset=reset, **X_FORMAT, **least)
-    return X, y
+    checks = {"y_numeric": numeric, "reset": reset, **X_FORMAT, **least}
+    valid: tuple[Matrix, np.ndarray] = validate_data(estimator, X, y, **checks)
+    return valid
 
 
 def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = None) -> Fitted:

@@ -75,16 +75,14 @@ def solve_text(
     n_effects = varies.size
     design = effect_design(contexts, n_steps, settings.center, unit)
     if settings.intercept:
-        design, unit, varies = (
-            design.with_intercept(),
-            np.append(unit, 1.0),
-            np.append(varies, True),
-        )
+        design, unit = design.with_intercept(), np.append(unit, 1.0)
+        varies = np.append(varies, True)
     problem = text_problem(contexts, base, design)
     squares = design.squares(contexts.totals).sum(axis=1)
     order = np.argsort(-squares, kind="stable").astype(np.int64)
     order = order[varies[order]]
-    max_iter, tol = settings.max_iter, settings.tol
+    run: dict[str, Any] = {"max_iter": settings.max_iter, "tol": settings.tol}
+    run |= {"progress": progress, "journal": journal}
     common = (base, design.mean.T * unit, unit, n_effects)
     if prior.posterior:
         groups = np.arange(varies.size)
@@ -94,9 +92,7 @@ def solve_text(
         reach = largest_distance(design)
         mixture = cast("Learned", prior)
         learner = LearnedTextSolver(mixture, groups, order, reach, settings.n_jobs, settings.engine)
-        learned = learner.solve(
-            problem, max_iter=max_iter, tol=tol, progress=progress, journal=journal
-        )
+        learned = learner.solve(problem, **run)
         fit: TextFit = PosteriorTextFit(*common, learned.state, settings.n_jobs)
         return TextResult(fit, learned, varies[:n_effects])
     mean_square = np.where(varies, squares / contexts.totals.sum(), 1.0)
@@ -110,9 +106,7 @@ def solve_text(
         settings.flat,
         settings.engine,
     )
-    found = solver.solve(
-        problem, max_iter=max_iter, tol=tol, start=start, progress=progress, journal=journal
-    )
+    found = solver.solve(problem, start=start, **run)
     mode = found.state
     return TextResult(ModeTextFit(*common, mode), found, varies[:n_effects], mode.rate)
 
