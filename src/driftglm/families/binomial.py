@@ -5,10 +5,10 @@ u = eta^2, so by Jensen
 
     F = (y - 1/2) mean - log 2 cosh(psi / 2),   psi^2 = E[eta^2] = mean^2 + variance,
 
-is a lower bound whatever the distribution of eta, and a quadratic of curvature w = tanh(psi / 2) / (2 psi)
-touches it from below: every block step is an ascent. But w exceeds the true curvature p (1 - p), by
-a factor 1.3 at p = 0.9, so that a posterior found this way is too sure of itself. Where eta is as
-good as certain this does not matter: modes use the bound.
+is a lower bound whatever the distribution of eta, and a quadratic of curvature
+w = tanh(psi / 2) / (2 psi) touches it from below: every block update is an ascent. But w exceeds
+the true curvature p (1 - p), by a factor 1.3 at p = 0.9, so that a posterior found this way is too
+certain. Where eta is as good as certain this does not matter: modes use the bound.
 
 For posteriors the expectation itself is taken, for a normal eta, by Gauss-Hermite quadrature:
 
@@ -179,12 +179,8 @@ class Binomial(Family):
     metric: ClassVar[str] = "log_loss"
     metric_label: ClassVar[str] = "log loss"
     more_classes: ClassVar[str | None] = "multinomial"
+    has_noise: ClassVar[bool] = False
     bound: bool = True
-
-    @property
-    def has_noise(self) -> bool:
-        """None."""
-        return False
 
     @property
     def bounded(self) -> bool:

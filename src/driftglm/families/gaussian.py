@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.stats import norm
 
-from driftglm.exceptions import DataError
-from driftglm.families.base import Array, Family
+from driftglm.families.base import Array, Family, refuse
 
 
 @dataclass(frozen=True)
@@ -21,22 +20,12 @@ class Gaussian(Family):
     metric: ClassVar[str] = "mse"
     metric_label: ClassVar[str] = "mean squared error"
     quadratic: ClassVar[bool] = True
-
-    @property
-    def has_noise(self) -> bool:
-        """A variance."""
-        return True
-
-    @property
-    def bounded(self) -> bool:
-        """The model is exact."""
-        return True
+    has_noise: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
 
     def check_target(self, y: Array) -> None:
         """Any finite number will do."""
-        if not np.isfinite(y).all():
-            row = int(np.argmin(np.isfinite(y)))
-            raise DataError(f"y has the value {y[row]} at row {row}; drop or repair such rows.")
+        refuse(y, ~np.isfinite(y), "drop or repair such rows.")
 
     def log_likelihood(
         self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from scipy.stats import norm, qmc
 
 from driftglm.families.base import Array, Target, refuse
@@ -73,10 +73,6 @@ class SoftmaxClass(Poisson):
         del noise
         rows = y * mean - self._rate(mean, variance) - 0.5 * self.tilt**2 * variance
         return float(np.sum(weights * rows))
-
-    def score(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
-        """Weighted residual."""
-        return np.asarray(weights * (y - self._rate(mean, variance)))
 
     def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """a^2 + (1 - 2 a) M, which is p (1 - p) at a = M = p."""
@@ -156,7 +152,4 @@ def _draws(mean: Array, variance: Array) -> Iterator[tuple[slice, Array]]:
 
 def softmax_draws(mean: Array, variance: Array, draws: Array) -> Array:
     """(n_draws, n_rows, K) probabilities at eta = mean + deviation * draw, draws (n_draws, K)."""
-    eta = mean + np.sqrt(variance) * draws[:, None, :]
-    eta -= eta.max(axis=2, keepdims=True)
-    p = np.exp(eta)
-    return np.asarray(p / p.sum(axis=2, keepdims=True))
+    return np.asarray(softmax(mean + np.sqrt(variance) * draws[:, None, :], axis=2))

@@ -7,8 +7,9 @@ With eta ~ Normal(mean, variance), E[exp(eta)] = exp(mean + variance / 2), so
 whose score is y - M and whose curvature is M = exp(mean + variance / 2). The model of the fit is
 local: it promises too much to rows far below their count, and solvers check it.
 
-Counts often scatter more than a Poisson distribution allows, and a model that does not know it is certain of
-noise. With a dispersion phi the density is that of the double Poisson distribution (Efron 1986),
+Counts often scatter more than a Poisson distribution allows, and a model that ignores it takes
+noise for signal. With a dispersion phi the density is that of the double Poisson distribution
+(Efron 1986),
 
     -(1/2) log phi - D(y, eta) / (2 phi) + log p(y | eta = log y),   D the deviance,
 
@@ -25,7 +26,6 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 from scipy.stats import gamma, nbinom, poisson
 
-from driftglm._typing import FloatArray
 from driftglm.families.base import CERTAIN, Array, Family, refuse
 
 LARGEST = 1e15
@@ -36,13 +36,9 @@ LARGE = 1e6
 """Above, quantiles of counts are those of a gamma distribution."""
 
 
-def _rate(mean: FloatArray, variance: FloatArray) -> FloatArray:
-    return np.exp(np.clip(mean + 0.5 * variance, -MOST, MOST))
-
-
 @dataclass(frozen=True)
 class Poisson(Family):
-    """Counts, or rates with weights; `dispersed` counts scatter more than a Poisson distribution."""
+    """Counts, or rates with weights; `dispersed` ones scatter more than a Poisson distribution."""
 
     name: ClassVar[str] = "poisson"
     link: ClassVar[str] = "log"
@@ -52,17 +48,13 @@ class Poisson(Family):
     noise_meaning: ClassVar[str] = "variance over mean"
     metric: ClassVar[str] = "poisson"
     metric_label: ClassVar[str] = "mean Poisson deviance"
+    bounded: ClassVar[bool] = False
     dispersed: bool = False
 
     @property
     def has_noise(self) -> bool:
         """Whether there is a dispersion."""
         return self.dispersed
-
-    @property
-    def bounded(self) -> bool:
-        """The model is local."""
-        return False
 
     def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
         """A posterior knows that counts scatter; a mode only if it is told."""
@@ -73,12 +65,16 @@ class Poisson(Family):
         bad = ~((y >= 0) & (y <= LARGEST))
         refuse(y, bad, f"counts must lie between 0 and {LARGEST:g}.")
 
+    def _rate(self, mean: Array, variance: Array) -> Array:
+        """E[exp(eta)]."""
+        return np.asarray(np.exp(np.clip(mean + 0.5 * variance, -MOST, MOST)))
+
     def log_likelihood(
         self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
     ) -> float:
         """Fractions count like whole numbers, y! by the gamma function."""
         if not self.dispersed:
-            rows = y * mean - _rate(mean, variance) - gammaln(y + 1.0)
+            rows = y * mean - self._rate(mean, variance) - gammaln(y + 1.0)
             return float(np.sum(weights * rows))
         best = float(np.sum(weights * (xlogy(y, y) - y - gammaln(y + 1.0))))
         fall = 0.5 * float(np.sum(self.expected_deviance(y, mean, variance, weights) / noise))
@@ -86,16 +82,16 @@ class Poisson(Family):
 
     def score(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Weighted residual."""
-        return weights * (y - _rate(mean, variance))
+        return weights * (y - self._rate(mean, variance))
 
     def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """The expected rate."""
         del y
-        return weights * _rate(mean, variance)
+        return weights * self._rate(mean, variance)
 
     def expected_deviance(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Expected deviance."""
-        return 2.0 * weights * (xlogy(y, y) - y - y * mean + _rate(mean, variance))
+        return 2.0 * weights * (xlogy(y, y) - y - y * mean + self._rate(mean, variance))
 
     def center(self, y: Array, weights: Array, offset: Array) -> float:
         """Log of counts over exposure, half a count added."""
@@ -117,25 +113,21 @@ class Poisson(Family):
         told = self.reference(y, weights, offset) * (float(np.sum(weights * y)) + 0.5)
         if not self.dispersed:
             return told
-        null = offset + self.center(y, weights, offset)
-        return told / max(self._mean_deviance(y, weights, null), 1.0)
+        return told / self.noise_scale(y, weights, offset)[0]
 
     def noise_scale(self, y: Array, weights: Array, offset: Array) -> tuple[float, float | None]:
-        """The dispersion were there nothing to explain; never less than a Poisson distribution's."""
+        """The dispersion if nothing is explained, at least 1, that of a Poisson distribution."""
         null = offset + self.center(y, weights, offset)
-        return max(self._mean_deviance(y, weights, null), 1.0), 1.0
-
-    def _mean_deviance(self, y: Array, weights: Array, eta: Array) -> float:
-        deviance = self.expected_deviance(y, eta, CERTAIN, weights)
-        return float(np.sum(deviance)) / float(weights.sum())
+        deviance = self.expected_deviance(y, null, CERTAIN, weights)
+        return max(float(np.sum(deviance)) / float(weights.sum()), 1.0), 1.0
 
     def mean(self, eta: Array, variance: Array) -> Array:
         """E[exp(eta)]."""
-        return _rate(eta, variance)
+        return self._rate(eta, variance)
 
     def loss(self, y: Array, eta: Array) -> Array:
         """exp(eta) - y eta."""
-        return np.asarray(_rate(eta, CERTAIN) - y * eta)
+        return np.asarray(self._rate(eta, CERTAIN) - y * eta)
 
     def prediction_loss(self, y: Array, mean: Array) -> Array:
         """2 (y log(y / mu) - y + mu); infinite where a mean is impossible."""

@@ -180,7 +180,6 @@ class Stage:
 
 def _difference(old: str, new: str) -> str:
     """The first line in which two fingerprints differ."""
-    for a, b in zip(old.split("\n"), new.split("\n"), strict=False):
-        if a != b:
-            return f"it says {a!r:.80}, this fit has {b!r:.80}"
-    return "their parameters differ"
+    lines = zip(old.split("\n"), new.split("\n"), strict=False)
+    differ = (f"it says {a!r:.80}, this fit has {b!r:.80}" for a, b in lines if a != b)
+    return next(differ, "their parameters differ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +10,8 @@ from scipy.sparse import issparse
 from driftglm._typing import BoolArray, FloatArray, Matrix
 from driftglm._warnings import warn
 from driftglm.data.checks import LARGEST, SMALLEST
+from driftglm.data.features import Names, listed
 from driftglm.exceptions import DataError, DataWarning
-
-SHOWN = 5
-Names = Sequence[str] | None
 
 
 def check_columns(X: Matrix, names: Names, *, intercept: bool) -> None:
@@ -72,6 +69,5 @@ def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
 
 
 def _listed(mask: BoolArray, names: Names) -> str:
-    found = np.flatnonzero(mask)
-    shown = [repr(str(names[i])) if names is not None else str(i) for i in found[:SHOWN]]
-    return ", ".join(shown) + (", ..." if found.size > SHOWN else "")
+    found = np.flatnonzero(mask).tolist()
+    return listed(found if names is None else [repr(str(names[i])) for i in found])

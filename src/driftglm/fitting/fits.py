@@ -182,14 +182,24 @@ class Fit:
         intercepts = np.where(self.posterior, self.intercepts.variance, 0.0)
         return np.asarray(np.sqrt(self.columns.arrange(paths, intercepts)))
 
-    @abstractmethod
-    def _path_variance(self) -> FloatArray: ...
+    def _path_variance(self) -> FloatArray:
+        """(n_paths, T): none, unless the kind of fit knows it."""
+        return np.zeros_like(self.beta)
 
     @abstractmethod
     def _forecast_paths(self, n_steps: int) -> Moments: ...
 
-    @abstractmethod
-    def _forecast_intercepts(self, n_steps: int) -> Moments: ...
+    def _forecast_intercepts(self, n_steps: int) -> Moments:
+        return self.intercepts.ahead(n_steps)
+
+
+def common_parts(
+    problem: Problem, state: State, columns: Columns
+) -> tuple[Columns, InterceptFit, FloatArray, FloatArray, SharedFit]:
+    """The fields of a `Fit`, from where a solver ended."""
+    weight = importance(problem, state, columns)
+    shared = SharedFit.of(problem, state)
+    return columns, InterceptFit.of(problem, state), weight, state.beta, shared
 
 
 @dataclass(frozen=True)
@@ -210,9 +220,7 @@ class ModeFit(Fit):
         alive = objective.alive(state.beta)
         rho = np.where(alive, objective.penalty(state.beta).mean_rho, np.nan)
         rho = np.where(alive & objective.static, 1.0, rho)
-        weight = importance(objective, state, columns)
-        intercepts, shared = InterceptFit.of(objective, state), SharedFit.of(objective, state)
-        return cls(columns, intercepts, weight, state.beta, shared, alive, objective.static, rho)
+        return cls(*common_parts(objective, state, columns), alive, objective.static, rho)
 
     def inclusion(self) -> FloatArray:
         """0 or 1."""
@@ -230,16 +238,10 @@ class ModeFit(Fit):
         intercepts = (self.intercepts.dynamics[:, 0] == 0).astype(np.float64)
         return self.columns.per_feature(self.static.astype(np.float64), intercepts)
 
-    def _path_variance(self) -> FloatArray:
-        return np.zeros_like(self.beta)
-
     def _forecast_paths(self, n_steps: int) -> Moments:
         """The chain's mean reversion, E[rho]^n. An empty step would change the mode itself."""
         last = self.beta[:, -1]
         return last * np.nan_to_num(self.rho) ** n_steps, np.zeros_like(last)
-
-    def _forecast_intercepts(self, n_steps: int) -> Moments:
-        return self.intercepts.ahead(n_steps)
 
 
 @dataclass(frozen=True)
@@ -272,21 +274,9 @@ class PosteriorFit(Fit):
     @classmethod
     def of(cls, bound: Bound, state: Posterior, columns: Columns) -> PosteriorFit:
         """Taken from where a solver ended."""
-        return cls(
-            columns=columns,
-            intercepts=InterceptFit.of(bound, state),
-            importance=importance(bound, state, columns),
-            beta=state.beta,
-            shared=SharedFit.of(bound, state),
-            variance=state.variance,
-            phi=state.phi,
-            log_pi=state.log_pi,
-            components=state.components,
-            grid_positions=state.grid_positions,
-            unit=bound.unit,
-            h=state.curvature,
-            b=state.linear,
-        )
+        mixture = state.phi, state.log_pi, state.components, state.grid_positions
+        path = bound.unit, state.curvature, state.linear
+        return cls(*common_parts(bound, state, columns), state.variance, *mixture, *path)
 
     def inclusion(self) -> FloatArray:
         """1 - probability of zero; 1 for what is always in, 0 for a column that says nothing.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, VectorLike
 from driftglm.data.checks import check_numbers, check_weights, log_exposure
-from driftglm.data.features import feature_mask
+from driftglm.data.features import Names, feature_mask, listed
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError
 from driftglm.families import Family, family_named
@@ -21,7 +20,6 @@ from driftglm.families import Family, family_named
 TWO = 2
 PER_ROW = ("y", "codes", "weights", "exposure")
 """What `Vectors` and `Rows` have one number a row of."""
-SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Reading:
     threads: int = 1
     verbose: bool = False
 
-    def mask(self, argument: str, n_features: int, names: Sequence[str] | None) -> BoolArray:
+    def mask(self, argument: str, n_features: int, names: Names) -> BoolArray:
         """Which columns `always_in` or `static` mean."""
         return feature_mask(getattr(self, argument), n_features, names, argument)
 
@@ -186,11 +184,10 @@ def class_numbers(y: np.ndarray, classes: np.ndarray) -> FloatArray:
     """Positions in `classes`, as numbers."""
     known = np.isin(y, classes)
     if not known.all():
-        shown = ", ".join(repr(label) for label in classes[:SHOWN].tolist())
         raise DataError(
             f"y has the class {y[~known][:1].tolist()[0]!r}, which the model was not fitted "
-            f"with; it knows {shown}{', ...' if classes.size > SHOWN else ''}. Fit again "
-            "to add a class."
+            f"with; it knows {listed([repr(each) for each in classes.tolist()])}. Fit again to add "
+            "a class."
         )
     return np.searchsorted(classes, y).astype(np.float64)
 

@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix
+from driftglm.data.features import Names
 from driftglm.data.matrices import dense
 from driftglm.design import ColumnDesign, Design, RowSample
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.families.base import CERTAIN, Scale
-from driftglm.fitting.column_checks import Names, check_columns
+from driftglm.fitting.column_checks import check_columns
 from driftglm.fitting.reading import PER_ROW, Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
 from driftglm.objective import Intercepts

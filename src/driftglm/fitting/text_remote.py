@@ -17,19 +17,8 @@ from driftglm.distributed.client import Future, client_for, engine_errors
 from driftglm.distributed.text import TextEngine
 from driftglm.distributed.text_counts import Block, RemoteCounts, first_contexts, step_sums
 from driftglm.exceptions import DataError
-from driftglm.fitting.text_data import (
-    Background,
-    Contexts,
-    Words,
-    collapse,
-    column_names,
-    find_contexts,
-    log_shares,
-    lowest_count,
-    read_counts,
-    read_table,
-    refuse_negative,
-)
+from driftglm.fitting import text_data
+from driftglm.fitting.text_data import Background, Contexts, Words
 from driftglm.solvers.text_problem import WordCounts
 
 N_AXES = 2
@@ -77,7 +66,7 @@ def locate(counts: Counts, engine: TextEngine | None, extrapolate: str) -> Count
     table = RemoteCounts(engine, _grid(counts), _read_block)
     for first, row in zip(table.starts, table.facts, strict=False):
         lowest, document = min(block.lowest for block in row)
-        refuse_negative(lowest, int(first) + document)
+        text_data.refuse_negative(lowest, int(first) + document)
     return table
 
 
@@ -96,14 +85,14 @@ def _grid(counts: object) -> list[list[Any]]:
 
 
 def _read_block(block: MatrixLike) -> Block:
-    table = read_table(block)
-    return Block.of(table, lowest_count(table), column_names(block))
+    table = text_data.read_table(block)
+    return Block.of(table, text_data.lowest_count(table), text_data.column_names(block))
 
 
 def check_counts(counts: MatrixLike | RemoteCounts, words: Words) -> csr_array | RemoteCounts:
     """Counts whose columns are the words."""
     if not isinstance(counts, RemoteCounts):
-        return read_counts(counts, words)
+        return text_data.read_counts(counts, words)
     if counts.shape[1] != len(words) or counts.columns not in (None, list(words)):
         raise DataError(
             f"counts has {counts.shape[1]} columns on the workers and the vocabulary "
@@ -115,9 +104,9 @@ def check_counts(counts: MatrixLike | RemoteCounts, words: Words) -> csr_array |
 def add_up(counts: csr_array | RemoteCounts, effects: Matrix, codes: IntArray) -> Contexts:
     """Documents with the same step and effects, wherever their counts are."""
     if not isinstance(counts, RemoteCounts):
-        return collapse(counts, effects, codes)
+        return text_data.collapse(counts, effects, codes)
     tokens = counts.totals
-    chosen, member = find_contexts(effects, codes, tokens > 0)
+    chosen, member = text_data.find_contexts(effects, codes, tokens > 0)
     words = counts.by_context(member, chosen.size)
     totals = np.zeros(chosen.size)
     np.add.at(totals, member[member >= 0], tokens[member >= 0])
@@ -163,4 +152,6 @@ class RemoteContexts(Contexts):
     def log_background(self, n_timesteps: int, kind: Background, smoothing: float) -> FloatArray:
         """(T, V) log of smoothed word shares."""
         sums = step_sums(self.engine, self.words, self.codes, n_timesteps)
-        return log_shares(sums if kind == "step" else sums.sum(axis=0), n_timesteps, smoothing)
+        return text_data.log_shares(
+            sums if kind == "step" else sums.sum(axis=0), n_timesteps, smoothing
+        )

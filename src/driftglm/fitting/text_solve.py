@@ -9,14 +9,8 @@ import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.design import ColumnDesign
-from driftglm.fitting.text_data import (
-    Background,
-    Contexts,
-    effect_design,
-    effect_units,
-    text_problem,
-    varying,
-)
+from driftglm.fitting import text_data
+from driftglm.fitting.text_data import Background, Contexts
 from driftglm.fitting.text_fit import ModeTextFit, PosteriorTextFit, TextFit
 from driftglm.priors import Learned, PathPrior, Prior
 from driftglm.solvers.base import Progress, SolverResult
@@ -69,15 +63,15 @@ def solve_text(
 ) -> TextResult:
     """Fit contexts whose background is `base` (T, V)."""
     prior, n_steps = settings.prior, base.shape[0]
-    varies = varying(contexts, settings.center)
+    varies = text_data.varying(contexts, settings.center)
     # The paper's priors and ridge are about coefficients as the user scales them.
-    unit = effect_units(contexts) if prior.posterior else np.ones(varies.size)
+    unit = text_data.effect_units(contexts) if prior.posterior else np.ones(varies.size)
     n_effects = varies.size
-    design = effect_design(contexts, n_steps, settings.center, unit)
+    design = text_data.effect_design(contexts, n_steps, settings.center, unit)
     if settings.intercept:
         design, unit = design.with_intercept(), np.append(unit, 1.0)
         varies = np.append(varies, True)
-    problem = text_problem(contexts, base, design)
+    problem = text_data.text_problem(contexts, base, design)
     squares = design.squares(contexts.totals).sum(axis=1)
     order = np.argsort(-squares, kind="stable").astype(np.int64)
     order = order[varies[order]]
@@ -89,23 +83,14 @@ def solve_text(
         if not settings.by_effect:
             # The background's path is of another kind than the effects', with weights of its own.
             groups = np.minimum(groups // n_effects, 1)
-        reach = largest_distance(design)
-        mixture = cast("Learned", prior)
-        learner = LearnedTextSolver(mixture, groups, order, reach, settings.n_jobs, settings.engine)
+        scene = groups, order, largest_distance(design), settings.n_jobs, settings.engine
+        learner = LearnedTextSolver(cast("Learned", prior), *scene)
         learned = learner.solve(problem, **run)
         fit: TextFit = PosteriorTextFit(*common, learned.state, settings.n_jobs)
         return TextResult(fit, learned, varies[:n_effects])
+    how = settings.n_jobs, settings.strength, settings.flat, settings.engine
     mean_square = np.where(varies, squares / contexts.totals.sum(), 1.0)
-    solver = ModeTextSolver(
-        cast("PathPrior", prior),
-        settings.by_effect,
-        order,
-        mean_square,
-        settings.n_jobs,
-        settings.strength,
-        settings.flat,
-        settings.engine,
-    )
+    solver = ModeTextSolver(cast("PathPrior", prior), settings.by_effect, order, mean_square, *how)
     found = solver.solve(problem, start=start, **run)
     mode = found.state
     return TextResult(ModeTextFit(*common, mode), found, varies[:n_effects], mode.rate)

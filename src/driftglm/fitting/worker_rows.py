@@ -16,17 +16,11 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 from driftglm._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from driftglm.design import Design, RowSample
 from driftglm.design.directions import COLUMNS_PER_DIRECTION, chosen_rows
+from driftglm.distributed import sources
 from driftglm.distributed.client import Client, client_for, engine_errors
 from driftglm.distributed.design import WorkerDesign
 from driftglm.distributed.engine import Engine, announce
-from driftglm.distributed.sources import (
-    Blocks,
-    blocks_of,
-    folder_of,
-    is_remote,
-    shard_blocks,
-    to_vector,
-)
+from driftglm.distributed.sources import Blocks
 from driftglm.distributed.worker import Spec, Summary, Wanted
 from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import FilePath, resuming_advice
@@ -123,7 +117,7 @@ class Workers:
         """Whether a fit to X is one on workers."""
         # What is surely here need not be looked at by those who know Dask.
         here = isinstance(X, np.ndarray) or sp.issparse(X)
-        return self.n_workers is not None or (not here and is_remote(X))
+        return self.n_workers is not None or (not here and sources.is_remote(X))
 
 
 IN_THIS_PROCESS = Workers()
@@ -151,7 +145,7 @@ def rows_on_workers(
     X: MatrixLike, given: Given, reading: Reading, workers: Workers
 ) -> Iterator[tuple[WorkerRows, Vectors]]:
     """Rows for a fit, and what was read with them; workers hold X as long as the context lasts."""
-    shards = folder_of(X)
+    shards = sources.folder_of(X)
     if shards is not None:
         shards.manifest()  # a folder that is not there is found before a cluster is asked for
     advice = resuming_advice(workers.checkpoint)
@@ -205,12 +199,12 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
 
 def _read(X: MatrixLike, given: Given, client: Client) -> tuple[Blocks, Given]:
     """Parts of X; vectors that are named columns of shards, or of Dask, brought here."""
-    shards, vectors = folder_of(X), vars(given)
+    shards, vectors = sources.folder_of(X), vars(given)
     if shards is None:
-        blocks = blocks_of(X, client)
+        blocks = sources.blocks_of(X, client)
     else:
-        blocks, vectors = shard_blocks(shards, vectors)
-    return blocks, Given(**{name: to_vector(each) for name, each in vectors.items()})
+        blocks, vectors = sources.shard_blocks(shards, vectors)
+    return blocks, Given(**{name: sources.to_vector(each) for name, each in vectors.items()})
 
 
 def _checked(given: Given, blocks: Blocks, reading: Reading) -> Given:
