@@ -32,8 +32,7 @@ def kernel(function: Function) -> Function:
     """
     home = cache_home()
     with _stored_in(_folder(home)):
-        compile_ = numba.njit(cache=home is not None, error_model="numpy", nogil=True)
-        compiled = compile_(function)
+        compiled = numba.njit(cache=home is not None, error_model="numpy", nogil=True)(function)
     _KERNELS.append(compiled)
     return cast("Function", compiled)
 
@@ -127,7 +126,8 @@ def announce_compilation(stream: TextIO) -> None:
     if _announced:
         return
     _announced = True
-    if any(kernel.stats.cache_path and _has_code(kernel) for kernel in _KERNELS):
+    stored = ((each.stats.cache_path, each.py_func.__name__) for each in _KERNELS)
+    if any(folder and any(Path(folder).glob(f"*{name}-*.nbi")) for folder, name in stored):
         return
     often = "this happens once" if cache_home() is not None else (
         "no folder was found to keep them in (set NUMBA_CACHE_DIR to one), so this happens in "
@@ -135,8 +135,3 @@ def announce_compilation(stream: TextIO) -> None:
     )  # fmt: skip
     stream.write(f"driftglm: compiling its kernels; {often} and takes a minute.\n")
     stream.flush()
-
-
-def _has_code(compiled: Any) -> bool:
-    folder = Path(compiled.stats.cache_path)
-    return any(folder.glob(f"*{compiled.py_func.__name__}-*.nbi"))

@@ -28,8 +28,6 @@ def feature_mask(chosen: object, n_features: int, names: Names, argument: str) -
     mask = np.zeros(n_features, dtype=np.bool_)
     if chosen is None:
         return mask
-    if isinstance(chosen, str | int | np.integer) and not isinstance(chosen, bool):
-        chosen = [chosen]
     items = np.asarray(chosen, dtype=object).ravel()
     if items.size and all(isinstance(item, bool | np.bool_) for item in items):
         if items.size != n_features:

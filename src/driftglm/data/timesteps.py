@@ -319,12 +319,10 @@ def _integer_cure(seen: IntArray) -> str:
     for unit, second in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)):
         if low >= 10**8 * second and high < 10**10 * second:
             return f'They look like unix times: use pd.to_datetime(time, unit="{unit}"), freq="D"'
-    for name, form, month, freq in (("yyyymm", "%Y%m", 1, "M"), ("yyyymmdd", "%Y%m%d", 100, "D")):
+    for name, how, month, freq in (("yyyymm", "%Y%m", 1, "M"), ("yyyymmdd", "%Y%m%d", 100, "D")):
         years, months = seen // month // 100, seen // month % 100
         if np.isin(years, range(1000, 3000)).all() and np.isin(months, range(1, 13)).all():
-            return (
-                f'They look like {name}: use pd.to_datetime(time, format="{form}"), freq="{freq}"'
-            )
+            return f'They look like {name}: use pd.to_datetime(time, format="{how}"), freq="{freq}"'
     common = int(np.gcd.reduce(np.diff(seen)))
     if (high - low) // common < 2 * len(seen):
         return f"Pass freq={common}"

@@ -142,8 +142,7 @@ def _draws(mean: Array, variance: Array) -> Iterator[tuple[slice, Array]]:
     """Chunks of rows with draws of their probabilities, the same draws for every row."""
     n_classes = mean.shape[1]
     n_draws = N_DRAWS if variance.any() else 1
-    points = qmc.Sobol(n_classes, scramble=True, rng=0).random(n_draws)
-    normal = norm.ppf(points)
+    normal = norm.ppf(qmc.Sobol(n_classes, scramble=True, rng=0).random(n_draws))
     size = max(1, CHUNK // (n_draws * n_classes))
     for start in range(0, mean.shape[0], size):
         rows = slice(start, start + size)

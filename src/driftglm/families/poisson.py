@@ -95,8 +95,7 @@ class Poisson(Family):
 
     def center(self, y: Array, weights: Array, offset: Array) -> float:
         """Log of counts over exposure, half a count added."""
-        exposed = np.exp(offset)
-        return float(np.log((np.sum(weights * y) + 0.5) / np.sum(weights * exposed)))
+        return float(np.log((np.sum(weights * y) + 0.5) / np.sum(weights * np.exp(offset))))
 
     def reference(self, y: Array, weights: Array, offset: Array) -> float:
         """log(1 + var / mean^2) of the rates: the variance of eta were all scatter due to it."""

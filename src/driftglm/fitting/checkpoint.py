@@ -174,8 +174,7 @@ class Stage:
         return content
 
     def _put(self, content: Snapshot, *, now: bool) -> None:
-        content = {**content, "shared": shared_arrays(self.coupling)}
-        self.file.put(self.position, content, now=now)
+        self.file.put(self.position, {**content, "shared": shared_arrays(self.coupling)}, now=now)
 
 
 def _difference(old: str, new: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from driftglm._typing import BoolArray, FloatArray, Matrix
 from driftglm._warnings import warn
@@ -16,11 +15,7 @@ from driftglm.exceptions import DataError, DataWarning
 
 def check_columns(X: Matrix, names: Names, *, intercept: bool) -> None:
     """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
-    if issparse(X):
-        low, high = column_ranges(X)
-    else:
-        low, high = np.min(np.asarray(X), axis=0), np.max(np.asarray(X), axis=0)
-    check_ranges(low, high, names, intercept=intercept)
+    check_ranges(*column_ranges(X), names, intercept=intercept)
 
 
 def check_ranges(low: FloatArray, high: FloatArray, names: Names, *, intercept: bool) -> None:
@@ -51,10 +46,12 @@ def check_ranges(low: FloatArray, high: FloatArray, names: Names, *, intercept: 
 
 
 def column_ranges(X: Any) -> tuple[FloatArray, FloatArray]:
-    """Least and largest value of every column of a CSR matrix, zeros included.
+    """Least and largest value of every column, the zeros of a sparse matrix included.
 
-    The matrix's own methods sort all its entries by column first, twice.
+    Methods of a CSR matrix sort all its entries by column first, twice.
     """
+    if isinstance(X, np.ndarray):
+        return np.min(X, axis=0), np.max(X, axis=0)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -224,9 +224,8 @@ class ModeFit(Fit):
 
     def inclusion(self) -> FloatArray:
         """0 or 1."""
-        return self.columns.per_feature(
-            self.alive.astype(np.float64), np.ones(self.intercepts.scale.size)
-        )
+        alive = self.alive.astype(np.float64)
+        return self.columns.per_feature(alive, np.ones(self.intercepts.scale.size))
 
     def autocorrelation(self) -> FloatArray:
         """E[rho | path]; 1 for static paths, NaN for zero ones."""

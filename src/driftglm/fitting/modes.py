@@ -59,7 +59,11 @@ def _maximise(
         result = result.then(runs(LBFGSSolver().solve, objectives, result.states, coupling))
     rounds = RateRounds(prior.estimates_rate)
     while rounds.go_on:
-        prior, rounds = rounds.following(prior, _moving_paths(objectives, result))
+        # The rate is estimated from the paths that may move.
+        pairs = zip(objectives, result.states, strict=True)
+        moving = np.concatenate([state.beta[~each.static] for each, state in pairs])
+        found = PathStats.of(moving), objectives[0].design.n_timesteps, 1
+        prior, rounds = rounds.following(prior, found)
         objectives = [dataclasses.replace(each, prior=prior) for each in objectives]
         result = runs(solve, objectives, result.states, coupling)
     _warn_at_limit(rounds.rate)
@@ -77,21 +81,11 @@ def _start(prior: PathPrior, rows: Rows, settings: Settings) -> Init:
     return rows.default_start if settings.init == "auto" and prior.sparse else settings.init
 
 
-def _moving_paths(
-    objectives: Sequence[Objective], result: SolverResult[State]
-) -> tuple[PathStats, int, int]:
-    """What the rate is estimated from: the paths that may move."""
-    pairs = zip(objectives, result.states, strict=True)
-    moving = [state.beta[~objective.static] for objective, state in pairs]
-    return PathStats.of(np.concatenate(moving)), objectives[0].design.n_timesteps, 1
-
-
 def _warn_at_limit(rate: float | None) -> None:
-    if rate is None or abs(rate) < RATE_LIMIT:
-        return
-    warn(
-        f"rate='estimate' ended at its limit {rate:g}: the nonzero paths favour "
-        f"{'the strongest' if rate > 0 else 'no'} autocorrelation. This is common "
-        "and harmless; pass a number for rate to silence it.",
-        DataWarning,
-    )
+    if rate is not None and abs(rate) >= RATE_LIMIT:
+        warn(
+            f"rate='estimate' ended at its limit {rate:g}: the nonzero paths favour "
+            f"{'the strongest' if rate > 0 else 'no'} autocorrelation. This is common "
+            "and harmless; pass a number for rate to silence it.",
+            DataWarning,
+        )

@@ -85,9 +85,7 @@ def _basis(rows: Rows, design: Design, unit: FloatArray, prior: Learned) -> Floa
     return rows.sample().directions(design.mean, unit, count)
 
 
-def _starts(
-    responses: Sequence[Rows], bounds: Sequence[Bound], runs: Runs
-) -> Iterator[list[Posterior]]:
+def _starts(responses: list[Rows], bounds: list[Bound], runs: Runs) -> Iterator[list[Posterior]]:
     """The first `n_starts` starts, made one by one: a run changes what couples the responses."""
     settings = runs.settings
     first: Init = "zero" if settings.init == "auto" else settings.init

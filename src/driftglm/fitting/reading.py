@@ -131,8 +131,6 @@ def read_vectors(
     if reading.family.target == "classes":
         classes = _find_classes(y) if classes is None else classes
         target = class_numbers(y, classes)
-    else:
-        classes = None
     weights = check_weights(_weights(reading, y, given.sample_weight), n_rows)
     if axis is None:
         axis, codes = fit_axis(given.time, n_rows, reading.freq)

@@ -72,8 +72,6 @@ class Rows:
 
     def responses(self) -> list[Rows]:
         """The rows of every regression to be fitted: one, or one a class."""
-        if not self.family.coupled:
-            return [self]
         return [replace(self, y=y) for y in self.family.responses(self.y)]
 
     def before(self, step: int) -> Rows:
@@ -240,9 +238,8 @@ class Rows:
         if self.intercept and by_step:
             for step in np.unique(self.codes):
                 rows = self.codes == step
-                eta[rows] = self.exposure[rows] + self.family.center(
-                    self.y[rows], self.weights[rows], self.exposure[rows]
-                )
+                given = self.y[rows], self.weights[rows], self.exposure[rows]
+                eta[rows] = self.exposure[rows] + self.family.center(*given)
         curvature = self.family.curvature(self.y, eta, CERTAIN, self.weights)
         return self.family.score(self.y, eta, CERTAIN, self.weights) / curvature, curvature
 

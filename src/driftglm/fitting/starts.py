@@ -114,19 +114,19 @@ def _fit(maker: Maker, data: StartData, grid: Iterable[float | None]) -> Iterato
 
     n_features = data.X.shape[1]
     deviation = float(np.sqrt(np.average(data.target**2, weights=data.weights)))
-    center = data.center
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SklearnConvergenceWarning)
         if maker == "ridge":
             for relative in grid:
-                model = Ridge(alpha=n_features * (relative or 1.0), fit_intercept=center, tol=1e-6)
+                alpha = n_features * (relative or 1.0)
+                model = Ridge(alpha=alpha, fit_intercept=data.center, tol=1e-6)
                 yield model.fit(data.X, data.target, sample_weight=data.weights).coef_
             return
         weighted = data.weights * data.target
         largest = float(np.max(np.abs(data.X.T @ weighted), initial=0.0) / data.weights.sum())
         # Donoho and Johnstone's universal threshold where no step can be held out.
         universal = deviation * np.sqrt(2 * np.log(max(n_features, 2)) / data.weights.sum())
-        model = Lasso(fit_intercept=center, warm_start=True, tol=1e-3, max_iter=200)
+        model = Lasso(fit_intercept=data.center, warm_start=True, tol=1e-3, max_iter=200)
         for relative in grid:
             strength = universal if relative is None else relative * largest
             model.set_params(alpha=max(strength, 1e-12 * max(deviation, 1e-300)))

@@ -25,7 +25,6 @@ from driftglm.fitting.text_remote import add_up, check_counts, gathered, locate,
 from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
 from driftglm.fitting.worker_rows import Workers
 from driftglm.solvers.coupling import Uncoupled
-from driftglm.solvers.text_engine import WordEngine
 
 N_VALIDATION_STEPS = 2
 
@@ -133,10 +132,11 @@ def fit_documents(
         contexts = add_up(table, rows, codes)
         if not contexts.codes.size:
             raise DataError("no document has a token; at least one count must be positive.")
+        plan = replace(plan, settings=replace(plan.settings, engine=engine))
         path = workers.checkpoint
         file = None if path is None else Checkpoint.at(path, _fingerprint(contexts, axis, plan))
-        result, base = fit_contexts(contexts, axis.n_timesteps, plan, engine, file)
-        validate = partial(_validated, contexts, plan, engine, file)
+        result, base = fit_contexts(contexts, axis.n_timesteps, plan, file)
+        validate = partial(_validated, contexts, plan, file)
         choice = settled(plan.extrapolate, validate, posterior=result.fit.posterior_known)
     if file is not None:
         file.remove()
@@ -144,18 +144,14 @@ def fit_documents(
 
 
 def fit_contexts(
-    contexts: Contexts,
-    n_steps: int,
-    plan: TextPlan,
-    engine: WordEngine | None = None,
-    file: Checkpoint | None = None,
+    contexts: Contexts, n_steps: int, plan: TextPlan, file: Checkpoint | None
 ) -> tuple[TextResult, FloatArray]:
     """Fit contexts, wherever their counts are; also the background they were fitted with."""
     base, center = plan.base(contexts, n_steps)
     result = solve_text(
         contexts,
         base,
-        replace(plan.settings, center=center, engine=engine),
+        replace(plan.settings, center=center),
         progress=progress_line if plan.verbose else None,
         journal=None if file is None else file.next_stage(Uncoupled()),
     )
@@ -164,9 +160,7 @@ def fit_contexts(
     return result, base
 
 
-def _validated(
-    contexts: Contexts, plan: TextPlan, engine: WordEngine | None, file: Checkpoint | None
-) -> Extrapolation | None:
+def _validated(contexts: Contexts, plan: TextPlan, file: Checkpoint | None) -> Extrapolation | None:
     """Hold or forecast, by the likelihood one step ahead on the last training steps.
 
     None: there are too few steps to hold one out.
@@ -182,7 +176,7 @@ def _validated(
         quiet = replace(plan.of_first(n_past), verbose=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
-            fit = fit_contexts(past, n_past, quiet, engine, file)[0].fit
+            fit = fit_contexts(past, n_past, quiet, file)[0].fit
         for forecast, sign in ((True, 1.0), (False, -1.0)):
             ahead = fit.step(int(step), forecast=forecast)
             gain += sign * float(ahead.log_likelihoods(now.counts, now.effects).sum())

@@ -233,9 +233,8 @@ def effect_units(contexts: Contexts) -> FloatArray:
     """(F,) 1 for indicators, the token-weighted standard deviation for other effects."""
     effects, weights = contexts.effects, contexts.totals
     squared = squares(effects)
-    mean, second = (
-        np.asarray(weights @ each).ravel() / weights.sum() for each in (effects, squared)
-    )
+    mean = np.asarray(weights @ effects).ravel() / weights.sum()
+    second = np.asarray(weights @ squared).ravel() / weights.sum()
     binary = np.asarray(abs(effects - squared).sum(axis=0)).ravel() == 0
     deviation = np.sqrt(np.maximum(second - mean**2, 0.0))
     unit = np.where(deviation > 1e-9 * np.sqrt(second), deviation, np.sqrt(second))

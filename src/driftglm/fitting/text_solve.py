@@ -92,8 +92,8 @@ def solve_text(
     mean_square = np.where(varies, squares / contexts.totals.sum(), 1.0)
     solver = ModeTextSolver(cast("PathPrior", prior), settings.by_effect, order, mean_square, *how)
     found = solver.solve(problem, start=start, **run)
-    mode = found.state
-    return TextResult(ModeTextFit(*common, mode), found, varies[:n_effects], mode.rate)
+    fit = ModeTextFit(*common, found.state)
+    return TextResult(fit, found, varies[:n_effects], found.state.rate)
 
 
 def largest_distance(design: ColumnDesign) -> FloatArray:
@@ -102,6 +102,5 @@ def largest_distance(design: ColumnDesign) -> FloatArray:
     for i in range(design.n_features):
         for t in range(design.n_timesteps):
             part = design.values[design.segments[i, t] : design.segments[i, t + 1]]
-            if part.size:
-                reach[i] = max(reach[i], float(np.abs(part - design.center[i, t]).max()))
+            reach[i] = np.abs(part - design.center[i, t]).max(initial=reach[i])
     return reach

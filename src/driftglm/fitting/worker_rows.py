@@ -173,7 +173,9 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
     try:
         summaries = engine.open(wanted)
         if opened.whole:
-            _check(summaries, reading)
+            low = np.min([each.low for each in summaries if each.low is not None], axis=0)
+            high = np.max([each.high for each in summaries if each.high is not None], axis=0)
+            check_ranges(low, high, None, intercept=reading.intercept)
         order = np.argsort(used.codes, kind="stable").astype(np.int64)
         steps = np.searchsorted(used.codes[order], np.arange(n_steps + 1))
         sample = _sample(summaries, wanted, chosen)
@@ -252,12 +254,6 @@ def _engine(opened: OpenBlocks, always_in: BoolArray) -> tuple[Engine, list[Want
         inside = chosen[(chosen >= start) & (chosen < end)] - start
         wanted.append(Wanted(np.sort(inside), np.flatnonzero(always_in)))
     return Engine(opened.client, parts, specs, where, seen), wanted, chosen
-
-
-def _check(summaries: list[Summary], reading: Reading) -> None:
-    low = np.min([each.low for each in summaries if each.low is not None], axis=0)
-    high = np.max([each.high for each in summaries if each.high is not None], axis=0)
-    check_ranges(low, high, None, intercept=reading.intercept)
 
 
 def _sample(summaries: list[Summary], wanted: list[Wanted], chosen: IntArray) -> Any:

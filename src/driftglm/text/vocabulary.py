@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -138,8 +139,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         for words in self._word_lists(raw_documents):
             # A set is filled twice as fast as a Counter.
             distinct: Collection[str] = set(words) if self.binary else Counter(words)
-            known = [word for word in distinct if word in vocabulary]
-            known.sort(key=vocabulary.__getitem__)
+            known = sorted((w for w in distinct if w in vocabulary), key=vocabulary.__getitem__)
             counts = [distinct[word] for word in known] if isinstance(distinct, Counter) else ()
             rows.append([vocabulary[word] for word in known], counts)
         return rows.matrix(len(vocabulary), self.dtype)
@@ -221,13 +221,9 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
             )
 
     def _check_parameters(self) -> None:
-        whole = all(
-            isinstance(rank, int | np.integer) and not isinstance(rank, bool)
-            for rank in (self.first, self.last)
-            if rank is not None
-        )
-        ordered = whole and 1 <= self.first <= (self.first if self.last is None else self.last)
-        if not ordered:
+        ranks = [self.first] if self.last is None else [self.first, self.last]
+        whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in ranks)
+        if not whole or not 1 <= ranks[0] <= ranks[-1]:
             raise DataError(
                 f"first={self.first!r}, last={self.last!r}; whole numbers with 1 <= first <= last "
                 "are allowed, or last=None."
