@@ -1,4 +1,4 @@
-"""One place that decides how kernels are compiled, and where their machine code is kept."""
+"""One place that decides how kernels are compiled, and where their machine code is stored."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def kernel(function: Function) -> Function:
 
 @cache
 def cache_home() -> str | None:
-    """Where machine code is kept: "" for beside the source, a folder, or None for nowhere.
+    """Where machine code is stored: "" for beside the source, a folder, or None for nowhere.
 
     Beside the source if that can be written to, else the user's own cache, else a folder of the
-    user's in the system's temporary one. What is kept there is run, so a folder that somebody
+    user's in the system's temporary one. What is stored there is run, so a folder that somebody
     else could write to will not do.
     """
     if config.CACHE_DIR or os.access(Path(__file__).parent, os.W_OK):

@@ -109,9 +109,8 @@ def checked(
 ) -> tuple[Matrix, np.ndarray]:
     """X and y as scikit-learn wants them; names and number of columns are set or compared."""
     numeric = reading.family.target == "numbers"
-    least = {"ensure_min_samples": 2} if reset else {}
-    checks = {"y_numeric": numeric, "reset": reset, **X_FORMAT, **least}
-    valid: tuple[Matrix, np.ndarray] = validate_data(estimator, X, y, **checks)
+    checks = {"y_numeric": numeric, "reset": reset, "ensure_min_samples": 2 if reset else 1}
+    valid: tuple[Matrix, np.ndarray] = validate_data(estimator, X, y, **checks, **X_FORMAT)
     return valid
 
 

@@ -109,11 +109,11 @@ def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
 def _finished(attempt: _Attempt, runs: Runs) -> SolverResult[Posterior]:
     """The attempt that won, followed to its end."""
     result = attempt.result
-    left = runs.settings.max_iter - result.n_iter
-    if result.reason is not StopReason.MAX_ITER or left <= 0:
+    remaining = runs.settings.max_iter - result.n_iter
+    if result.reason is not StopReason.MAX_ITER or remaining <= 0:
         return result
     coupling = attempt.posed.coupling
-    more = runs(CAVISolver().solve, attempt.bounds, result.states, coupling, max_iter=left)
+    more = runs(CAVISolver().solve, attempt.bounds, result.states, coupling, max_iter=remaining)
     return result.then(more)
 
 

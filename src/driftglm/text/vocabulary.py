@@ -178,7 +178,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
             )
         if n_words < last:
             warn(
-                f"{found}: ranks {self.first} to {n_words} are kept, not to last={last}. Pass "
+                f"{found}: ranks {self.first} to {n_words} are used, not to last={last}. Pass "
                 "last=None to keep all words from first on.",
                 DataWarning,
             )
