@@ -12,7 +12,7 @@ from driftglm.data.time_labels import read_labels
 from driftglm.data.timesteps import fit_axis
 from driftglm.exceptions import TimeError
 
-NEW_YORK, TOKYO = ZoneInfo("America/New_York"), ZoneInfo("Asia/Tokyo")
+NEW_YORK = ZoneInfo("America/New_York")
 LETTERS = list("abcdef")
 
 
@@ -22,14 +22,6 @@ def fit(time, freq=None):
 
 def ordered(values, categories):
     return pd.Categorical(values, categories=categories, ordered=True)
-
-
-def dates(*labels):
-    return pd.to_datetime(list(labels))
-
-
-def periods(*labels, freq):
-    return pd.PeriodIndex(list(labels), freq=freq)
 
 
 def test_labels_lose_their_container_and_keep_their_values():
@@ -79,7 +71,7 @@ def test_other_kinds_are_refused_with_the_way_out(time, kind):
         (pl.Series([None, dt.date(2000, 1, 1)]), "Y", 0, 1),
         ([dt.date(2000, 1, 1), pd.NaT], "Y", 1, 1),
         (np.array(["2000-01-01", "NaT"], dtype="datetime64[D]"), "Y", 1, 1),
-        (periods("2000-01", None, freq="M"), None, 1, 1),
+        (pd.PeriodIndex(["2000-01", None], freq="M"), None, 1, 1),
         (ordered(["a", None], LETTERS), None, 1, 1),
         (["2001", None], None, 1, 1),
     ],
