@@ -18,29 +18,6 @@ if TYPE_CHECKING:
 
 __version__ = _version("driftglm")
 
-# Public name -> module that defines it, imported on first use (PEP 562). `load`, reports and
-# experiments are not imported for type checkers above: they are of layers that those which read
-# `__version__` must not reach.
-_HOMES = {
-    "DriftClassifier": "driftglm.estimators",
-    "DriftGLM": "driftglm.estimators",
-    "DriftPoissonRegressor": "driftglm.estimators",
-    "DriftRegressor": "driftglm.estimators",
-    "DriftTextModel": "driftglm.estimators",
-    "load": "driftglm.persistence",
-}
-_SUBMODULES = {
-    "baselines",
-    "datasets",
-    "evaluation",
-    "experiments",
-    "plots",
-    "priors",
-    "report",
-    "simulate",
-    "text",
-}
-
 __all__ = [
     "DriftClassifier",
     "DriftGLM",
@@ -61,12 +38,17 @@ __all__ = [
 ]
 
 
+# Modules are imported when a name of theirs is first used (PEP 562). `load`, reports and
+# experiments are not imported for type checkers above: modules that read `__version__` must not
+# import them.
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name in _SUBMODULES:
-        return import_module(f"driftglm.{name}")
-    raise AttributeError(f"module 'driftglm' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'driftglm' has no attribute {name!r}")
+    if name == "load":
+        return import_module("driftglm.persistence").load
+    if name.startswith("Drift"):
+        return getattr(import_module("driftglm.estimators"), name)
+    return import_module(f"driftglm.{name}")
 
 
 def __dir__() -> list[str]:

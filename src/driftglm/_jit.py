@@ -1,4 +1,4 @@
-"""One place that decides how kernels are compiled, and where their machine code is kept."""
+"""One place that decides how kernels are compiled, and where their machine code is stored."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ def kernel(function: Function) -> Function:
     """
     home = cache_home()
     with _stored_in(_folder(home)):
-        compile_ = numba.njit(cache=home is not None, error_model="numpy", nogil=True)
-        compiled = compile_(function)
+        compiled = numba.njit(cache=home is not None, error_model="numpy", nogil=True)(function)
     _KERNELS.append(compiled)
     return cast("Function", compiled)
 
 
 @cache
 def cache_home() -> str | None:
-    """Where machine code is kept: "" for beside the source, a folder, or None for nowhere.
+    """Where machine code is stored: "" for beside the source, a folder, or None for nowhere.
 
     Beside the source if that can be written to, else the user's own cache, else a folder of the
-    user's in the system's temporary one. What is kept there is run, so a folder that somebody
+    user's in the system's temporary one. What is stored there is run, so a folder that somebody
     else could write to will not do.
     """
     if config.CACHE_DIR or os.access(Path(__file__).parent, os.W_OK):
@@ -127,7 +126,8 @@ def announce_compilation(stream: TextIO) -> None:
     if _announced:
         return
     _announced = True
-    if any(kernel.stats.cache_path and _has_code(kernel) for kernel in _KERNELS):
+    stored = ((each.stats.cache_path, each.py_func.__name__) for each in _KERNELS)
+    if any(folder and any(Path(folder).glob(f"*{name}-*.nbi")) for folder, name in stored):
         return
     often = "this happens once" if cache_home() is not None else (
         "no folder was found to keep them in (set NUMBA_CACHE_DIR to one), so this happens in "
@@ -135,8 +135,3 @@ def announce_compilation(stream: TextIO) -> None:
     )  # fmt: skip
     stream.write(f"driftglm: compiling its kernels; {often} and takes a minute.\n")
     stream.flush()
-
-
-def _has_code(compiled: Any) -> bool:
-    folder = Path(compiled.stats.cache_path)
-    return any(folder.glob(f"*{compiled.py_func.__name__}-*.nbi"))

@@ -24,8 +24,7 @@ def progress_bar(
     if not is_shown(verbose):
         yield lambda _: None
         return
-    from rich import progress
-    from rich.console import Console
+    from rich import console, progress
 
     bar = progress.Progress(
         progress.TextColumn("{task.description}", markup=False),
@@ -34,7 +33,7 @@ def progress_bar(
         progress.TimeElapsedColumn(),
         progress.TextColumn("left"),
         progress.TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
+        console=console.Console(file=sys.stderr),
     )
     with bar:
         task = bar.add_task(doing, total=total)

@@ -47,8 +47,8 @@ ESTIMATORS = (
 RECORDS = (
     "driftglm.data.timesteps:TimeAxis",
     "driftglm.evaluation.comparison:Comparison",
-    "driftglm.fitting.fits:SharedFit",
-    "driftglm.fitting.fits:Columns",
+    "driftglm.fitting.coefficients:SharedFit",
+    "driftglm.fitting.coefficients:Columns",
     "driftglm.fitting.fits:InterceptFit",
     "driftglm.fitting.fits:ModeFit",
     "driftglm.fitting.fits:PosteriorFit",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import softmax
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.families import uncoupled_family
@@ -58,13 +59,14 @@ def simulate_panel(  # noqa: PLR0913
 ) -> Panel:
     """Draw a panel whose active paths follow stationary chains.
 
-    Every active feature draws its own alpha from the exponential distribution of the given `rate` on
-    (-C, 0], its own scale (log-normal around `scale`), and a path from the stationary chain of
-    that autocorrelation. The intercept is a constant plus an AR(1) of standard deviation
-    `intercept` / 2. Columns of X are standard normal. `family` is the distribution of y given the linear
-    predictor: "gaussian" with `noise_variance` about it, "binomial" 0 or 1 with it as logit,
-    "poisson" counts with it as log rate, or another registered family with one linear predictor a
-    row, whose noise or dispersion, if it has one, is `noise_variance`.
+    Every active feature draws an alpha from the exponential distribution of the given `rate` on
+    (-C, 0], where -C is the least alpha of a stationary chain, a scale (log-normal around `scale`),
+    and a path from the stationary chain of that autocorrelation. The intercept is a constant plus
+    an AR(1) of standard deviation `intercept` / 2. Columns of X are standard normal. `family` is
+    the distribution of y given the linear predictor: "gaussian" with `noise_variance` about it,
+    "binomial" 0 or 1 with it as logit, "poisson" counts with it as log rate, or another registered
+    family with one linear predictor a row, whose noise or dispersion, if it has one, is
+    `noise_variance`.
 
     Examples
     --------
@@ -87,18 +89,8 @@ def simulate_panel(  # noqa: PLR0913
     eta = np.einsum("ni,ni->n", X, coef_path[time]) + intercept_path[time]
     mean, y = distribution.mean(eta, CERTAIN), distribution.draw(eta, noise_variance, rng)
     past = time < n_timesteps
-    return Panel(
-        X=X[past],
-        y=y[past],
-        time=time[past],
-        X_next=X[~past],
-        y_next=y[~past],
-        coef_path=coef_path,
-        intercept_path=intercept_path,
-        noise_variance=noise_variance,
-        mean=mean[past],
-        mean_next=mean[~past],
-    )
+    truth = coef_path, intercept_path, noise_variance, mean[past], mean[~past]
+    return Panel(X[past], y[past], time[past], X[~past], y[~past], *truth)
 
 
 @dataclass(frozen=True)
@@ -169,20 +161,11 @@ def simulate_text(  # noqa: PLR0913
     time = np.repeat(np.arange(n_all), docs_per_step)
     effects = (rng.random((time.size, n_effects)) < 0.5).astype(np.float64)  # noqa: PLR2004
     eta = background[time] + np.einsum("ni,niw->nw", effects, coef_path[time])
-    share = np.exp(eta - eta.max(axis=1, keepdims=True))
-    share /= share.sum(axis=1, keepdims=True)
-    counts = csr_array(rng.multinomial(tokens_per_doc, share).astype(np.float64))
-    past, next_ = np.flatnonzero(time < n_timesteps), np.flatnonzero(time == n_timesteps)
-    return Text(
-        counts=counts[past],
-        effects=effects[past],
-        time=time[past],
-        counts_next=counts[next_],
-        effects_next=effects[next_],
-        coef_path=coef_path,
-        background=background,
-        planted=np.asarray(coef_path.any(axis=0)),
-    )
+    drawn = rng.multinomial(tokens_per_doc, softmax(eta, axis=1))
+    counts = csr_array(drawn.astype(np.float64))
+    past, later = np.flatnonzero(time < n_timesteps), np.flatnonzero(time == n_timesteps)
+    truth = coef_path, background, np.asarray(coef_path.any(axis=0))
+    return Text(counts[past], effects[past], time[past], counts[later], effects[later], *truth)
 
 
 def _truncated_exponential(rate: float, rng: np.random.Generator) -> float:

@@ -179,7 +179,7 @@ def test_too_few_words_are_an_error_and_fewer_than_last_a_warning():
         RankedVocabulary().fit(DOCUMENTS)
     with pytest.raises(DataError, match="0 training documents hold 0 distinct words"):
         RankedVocabulary(first=1).fit([])
-    with pytest.warns(DataWarning, match="ranks 3 to 8 are kept, not to last=10101"):
+    with pytest.warns(DataWarning, match="ranks 3 to 8 are used, not to last=10101"):
         words = RankedVocabulary(first=3).fit(DOCUMENTS)
     assert len(words.vocabulary_) == 6
     early = RankedVocabulary(first=20, last=21).partial_fit(DOCUMENTS)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
-from driftglm._typing import FloatArray
+from driftglm._typing import BoolArray, FloatArray, VectorLike
 from driftglm.exceptions import DataError
 
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -25,29 +22,11 @@ def refuse_missing(values: pd.Series, name: str, cure: str) -> None:
         )
 
 
-def log_exposure(exposure: Any, n_rows: int) -> FloatArray:
+def log_exposure(exposure: VectorLike, n_rows: int) -> FloatArray:
     """The logarithm of the exposure, one number a row; 0 where none is given."""
-    if exposure is None:
-        return np.zeros(n_rows)
-    try:
-        values = np.asarray(exposure, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"exposure cannot be read as numbers ({error}); pass one number per row."
-        ) from error
-    if values.ndim == 0:
-        values = np.full(n_rows, values)
-    if values.shape != (n_rows,):
-        raise DataError(
-            f"exposure has shape {values.shape} but X has {n_rows} rows; pass one number per row."
-        )
-    bad = ~(np.isfinite(values) & (values > 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise DataError(
-            f"exposure is {values[row]} at row {row}; exposures must be positive and finite. "
-            "Drop rows without exposure: they say nothing."
-        )
+    values = _per_row(exposure, n_rows, "exposure", "number")
+    allowed = "exposures must be positive and finite. Drop rows without exposure: they say nothing."
+    _refuse("exposure", values, ~(np.isfinite(values) & (values > 0)), allowed)
     return np.asarray(np.log(values))
 
 
@@ -66,30 +45,36 @@ def check_numbers(y: np.ndarray) -> None:
         )
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+def check_weights(sample_weight: VectorLike, n_rows: int) -> FloatArray:
     """Weights as floats, one a row, none negative, not all zero."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_rows, float(sample_weight))
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"sample_weight cannot be read as numbers ({error}); pass one weight per row."
-        ) from error
-    if weights.shape != (n_rows,):
-        raise DataError(
-            f"sample_weight has shape {weights.shape} but X has {n_rows} rows; "
-            "pass one weight per row (1-d; sample_weight.shape == (n_samples,))."
-        )
-    bad = ~np.isfinite(weights) | (weights < 0)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise DataError(
-            f"sample_weight is {weights[row]} at row {row}; weights must be finite and not "
-            "negative. Use 0 to leave a row out."
-        )
+    weights = _per_row(sample_weight, n_rows, "sample_weight", "weight")
+    allowed = "weights must be finite and not negative. Use 0 to leave a row out."
+    _refuse("sample_weight", weights, ~np.isfinite(weights) | (weights < 0), allowed)
     if not weights.any():
         raise DataError("every sample weight is zero; at least one row must count.")
     return weights
+
+
+def _per_row(given: VectorLike, n_rows: int, name: str, what: str) -> FloatArray:
+    """What a user gave as floats, one a row; one number stands for all rows, None for 1."""
+    try:
+        values = np.asarray(1.0 if given is None else given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} cannot be read as numbers ({error}); pass one {what} per row."
+        ) from error
+    if values.ndim == 0:
+        return np.full(n_rows, values)
+    if values.shape != (n_rows,):
+        raise DataError(
+            f"{name} has shape {values.shape} but X has {n_rows} rows; pass one {what} per row "
+            f"(1-d; {name}.shape == (n_samples,))."
+        )
+    return values
+
+
+def _refuse(name: str, values: FloatArray, bad: BoolArray, allowed: str) -> None:
+    """Raise a DataError about the first value that is bad."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(f"{name} is {values[row]} at row {row}; {allowed}")

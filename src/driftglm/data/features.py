@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from driftglm._typing import BoolArray
 from driftglm.exceptions import DataError
 
+Names: TypeAlias = Sequence[str] | None
+"""Names of the columns of X, where it has any."""
 SHOWN = 5
 
 
-def feature_mask(
-    chosen: Any, n_features: int, names: Sequence[str] | None, argument: str
-) -> BoolArray:
+def listed(items: Sequence[object]) -> str:
+    """The first few of some items, as they stand in messages."""
+    return ", ".join(str(each) for each in items[:SHOWN]) + ", ..." * (len(items) > SHOWN)
+
+
+def feature_mask(chosen: object, n_features: int, names: Names, argument: str) -> BoolArray:
     """Mask of the chosen features; `argument` is the parameter to name in an error.
 
     `chosen` may be None, one name or position, a sequence of them, or a boolean mask.
@@ -23,8 +28,6 @@ def feature_mask(
     mask = np.zeros(n_features, dtype=np.bool_)
     if chosen is None:
         return mask
-    if isinstance(chosen, str | int | np.integer) and not isinstance(chosen, bool):
-        chosen = [chosen]
     items = np.asarray(chosen, dtype=object).ravel()
     if items.size and all(isinstance(item, bool | np.bool_) for item in items):
         if items.size != n_features:
@@ -38,7 +41,7 @@ def feature_mask(
     return mask
 
 
-def _position(item: Any, n_features: int, names: Sequence[str] | None, argument: str) -> int:
+def _position(item: object, n_features: int, names: Names, argument: str) -> int:
     if isinstance(item, str):
         if names is None:
             raise DataError(
@@ -47,11 +50,9 @@ def _position(item: Any, n_features: int, names: Sequence[str] | None, argument:
             )
         found = np.flatnonzero(np.asarray(names, dtype=object) == item)
         if found.size == 0:
-            known = ", ".join(repr(name) for name in list(names)[:SHOWN])
-            more = ", ..." if len(names) > SHOWN else ""
             raise DataError(
                 f"{argument} names the column {item!r}, which X does not have; "
-                f"its columns are {known}{more}."
+                f"its columns are {listed([repr(name) for name in names])}."
             )
         return int(found[0])
     if isinstance(item, int | np.integer) and not isinstance(item, bool):

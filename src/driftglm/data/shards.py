@@ -14,7 +14,7 @@ import os
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -106,7 +106,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
 
 
 def first_used(n_block: int, *, holds_first: bool) -> int:
-    """First column of a block that is kept: 1 if nothing is in column 0 and there are others."""
+    """First column of a block that is used: 1 if nothing is in column 0 and there are others."""
     return int(n_block > 1 and not holds_first)
 
 
@@ -162,15 +162,13 @@ def column_arrays(values: pd.Series, key: str, kind: Kind) -> Arrays:
     if kind == "date":
         return {key: values.to_numpy(dtype="datetime64[us]").astype(np.int64)}
     missing = values.isna().to_numpy(dtype=np.bool_)
-    encoded = [
-        b"" if gap else str(value).encode()
-        for value, gap in zip(values.tolist(), missing, strict=True)
-    ]
+    pairs = zip(values.tolist(), missing, strict=True)
+    encoded = [b"" if gap else str(value).encode() for value, gap in pairs]
     ends = np.cumsum([0, *(len(part) for part in encoded)], dtype=np.int64)
     letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     return {f"{key}.letters": letters, f"{key}.ends": ends, f"{key}.missing": missing}
 
 
-def block_arrays(block: Any) -> Arrays:
+def block_arrays(block: csr_matrix) -> Arrays:
     """The arrays of a sparse block; `read_block` is the way back."""
     return {"data": block.data, "indices": block.indices, "indptr": block.indptr}

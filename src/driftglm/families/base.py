@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
 
 Target = Literal["numbers", "classes"]
+Array: TypeAlias = FloatArray
+"""One number a row; a column a class, where a row has several linear predictors."""
 CERTAIN = np.zeros(1)
 """The variance of an eta that is known."""
 
@@ -102,35 +104,21 @@ class Family(ABC):
 
     @abstractmethod
     def log_likelihood(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: FloatArray,
+        self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
     ) -> float:
         """F: weighted sum of E[log p(y | eta)], all constants included."""
 
     @abstractmethod
-    def score(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def score(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Derivative of F with respect to the mean, times the noise variance."""
 
     @abstractmethod
-    def curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """-2 times the derivative of F with respect to the variance, times the noise variance."""
 
     def evaluate(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: FloatArray,
-    ) -> tuple[float, FloatArray, FloatArray]:
+        self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
+    ) -> tuple[float, Array, Array]:
         """Log-likelihood, score and curvature together; families that gain by it do so at once."""
         return (
             self.log_likelihood(y, mean, variance, weights, noise),
@@ -139,38 +127,32 @@ class Family(ABC):
         )
 
     @abstractmethod
-    def expected_deviance(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def expected_deviance(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """What the noise is estimated from: weighted expected squares or deviances of the rows."""
 
     @abstractmethod
-    def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def center(self, y: Array, weights: Array, offset: Array) -> float:
         """The constant to add to the offset if there is nothing else to explain y; finite."""
 
     @abstractmethod
-    def reference(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def reference(self, y: Array, weights: Array, offset: Array) -> float:
         """The variance of eta if features explained all there is to explain, roughly."""
 
     @abstractmethod
-    def effective_rows(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def effective_rows(self, y: Array, weights: Array, offset: Array) -> float:
         """How small a variance of eta can be told from zero: the reference over this number.
 
         That is the reference times the information about a constant in all rows together.
         """
 
-    def noise_scale(
-        self, y: FloatArray, weights: FloatArray, offset: FloatArray
-    ) -> tuple[float, float | None]:
+    def noise_scale(self, y: Array, weights: Array, offset: Array) -> tuple[float, float | None]:
         """Where the estimate of the noise starts, and its least value (None: a share of that).
 
         `offset` has the center in it.
         """
         return self.reference(y, weights, offset), None
 
-    def scale(
-        self, y: FloatArray, weights: FloatArray, exposure: FloatArray, *, intercept: bool
-    ) -> Scale:
+    def scale(self, y: Array, weights: Array, exposure: Array, *, intercept: bool) -> Scale:
         """How large things are, `exposure` being on the scale of the link."""
         center = self.center(y, weights, exposure) if intercept else 0.0
         offset = exposure + center
@@ -191,56 +173,54 @@ class Family(ABC):
         del n_classes
         return self
 
-    def tilted(self, tilt: FloatArray) -> Self:
+    def tilted(self, tilt: Array) -> Self:
         """With an array that whoever couples the responses changes, to tighten their bound."""
         del tilt
         return self
 
-    def responses(self, y: FloatArray) -> list[FloatArray]:
+    def responses(self, y: Array) -> list[Array]:
         """The targets of the regressions that are fitted: one, or one a class."""
         return [y]
 
     # -------------------------------------------------------------- for people
 
     @abstractmethod
-    def check_target(self, y: FloatArray) -> None:
+    def check_target(self, y: Array) -> None:
         """Raise a DataError if y cannot come from this family."""
 
     @abstractmethod
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+    def mean(self, eta: Array, variance: Array) -> Array:
         """E[y], the uncertainty of eta integrated out."""
 
-    def probabilities(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    def probabilities(self, mean: Array, variance: Array) -> Array:
         """(n_rows, n_classes) of a target of classes."""
         del mean, variance
         raise DataError(f"family {self.name!r} has no classes, and so no probabilities.")
 
     @abstractmethod
-    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+    def loss(self, y: Array, eta: Array) -> Array:
         """Minus log p(y | eta) of every row at unit noise, without what does not depend on eta."""
 
-    def loss_derivatives(self, y: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def loss_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array]:
         """First and second derivative of `loss` with respect to eta."""
         # The variant for posteriors: the curvature of the one for modes may be that of a bound.
         exact, ones = self.for_fit(posterior=True, noise_asked=False), np.ones_like(eta)
         return -exact.score(y, eta, CERTAIN, ones), exact.curvature(y, eta, CERTAIN, ones)
 
     @abstractmethod
-    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+    def prediction_loss(self, y: Array, mean: Array) -> Array:
         """What a predicted mean is judged by, row by row; infinite where it is impossible."""
 
     @abstractmethod
-    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+    def draw(self, eta: Array, noise: float, rng: np.random.Generator) -> Array:
         """Targets drawn at a known eta."""
 
     @abstractmethod
-    def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
-    ) -> FloatArray:
+    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
         """(n_rows, 2) central intervals of what is predicted: of y, or of its probability."""
 
 
-def refuse(y: FloatArray, bad: np.ndarray, allowed: str) -> None:
+def refuse(y: Array, bad: np.ndarray, allowed: str) -> None:
     """Raise a DataError about the first target that is `bad`."""
     if bad.any():
         row = int(np.argmax(bad))

@@ -5,10 +5,10 @@ u = eta^2, so by Jensen
 
     F = (y - 1/2) mean - log 2 cosh(psi / 2),   psi^2 = E[eta^2] = mean^2 + variance,
 
-is a lower bound whatever the distribution of eta, and a quadratic of curvature w = tanh(psi / 2) / (2 psi)
-touches it from below: every block step is an ascent. But w exceeds the true curvature p (1 - p), by
-a factor 1.3 at p = 0.9, so that a posterior found this way is too sure of itself. Where eta is as
-good as certain this does not matter: modes use the bound.
+is a lower bound whatever the distribution of eta, and a quadratic of curvature
+w = tanh(psi / 2) / (2 psi) touches it from below: every block update is an ascent. But w exceeds
+the true curvature p (1 - p), by a factor 1.3 at p = 0.9, so that a posterior found this way is too
+certain. Where eta is as good as certain this does not matter: modes use the bound.
 
 For posteriors the expectation itself is taken, for a normal eta, by Gauss-Hermite quadrature:
 
@@ -30,7 +30,7 @@ from scipy.stats import norm
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray
-from driftglm.families.base import CERTAIN, Family, Target, refuse
+from driftglm.families.base import CERTAIN, Array, Family, Target, refuse
 
 SMALLEST = float(np.finfo(np.float64).eps)
 """Probabilities are judged this far from 0 and 1 at least, as by scikit-learn's log loss."""
@@ -179,12 +179,8 @@ class Binomial(Family):
     metric: ClassVar[str] = "log_loss"
     metric_label: ClassVar[str] = "log loss"
     more_classes: ClassVar[str | None] = "multinomial"
+    has_noise: ClassVar[bool] = False
     bound: bool = True
-
-    @property
-    def has_noise(self) -> bool:
-        """None."""
-        return False
 
     @property
     def bounded(self) -> bool:
@@ -196,74 +192,58 @@ class Binomial(Family):
         del noise_asked
         return dataclasses.replace(self, bound=not posterior)
 
-    def check_target(self, y: FloatArray) -> None:
+    def check_target(self, y: Array) -> None:
         """Shares only."""
         refuse(y, ~((y >= 0) & (y <= 1)), "a share must lie between 0 and 1.")
 
     def log_likelihood(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: FloatArray,
+        self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
     ) -> float:
         """The expectation or its bound; both exact where eta is certain."""
         if self.bound:
             return float(_value(y, mean, variance, weights))
         return self.evaluate(y, mean, variance, weights, noise)[0]
 
-    def score(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def score(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """y - 1/2 - w mean, or E[y - p]; y - p where eta is certain."""
         if self.bound:
             return np.asarray(_score(y, mean, variance, weights))
         return self.evaluate(y, mean, variance, weights, CERTAIN)[1]
 
-    def curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """w = tanh(psi / 2) / (2 psi), or E[p (1 - p)]."""
         if self.bound:
             return np.asarray(_curvature(mean, variance, weights))
         return self.evaluate(y, mean, variance, weights, CERTAIN)[2]
 
     def evaluate(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: FloatArray,
-    ) -> tuple[float, FloatArray, FloatArray]:
+        self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
+    ) -> tuple[float, Array, Array]:
         """All at once where a quadrature is taken."""
         if self.bound:
             return super().evaluate(y, mean, variance, weights, noise)
         value, score, curvature = _expect(y, mean, variance, weights, (FIT_NODES, FIT_WEIGHTS))
         return float(value), score, curvature
 
-    def expected_deviance(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def expected_deviance(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Twice the expected negative log-likelihood."""
         deviation = np.sqrt(variance)
         parts = zip(NODES, NODE_WEIGHTS, strict=True)
         losses = sum(weight * self.loss(y, mean + node * deviation) for node, weight in parts)
         return np.asarray(2.0 * weights * losses)
 
-    def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def center(self, y: Array, weights: Array, offset: Array) -> float:
         """The logit of the share, half a row added to both sides."""
         del offset
         ones, total = float(np.sum(weights * y)), float(weights.sum())
         return float(np.log((ones + 0.5) / (total - ones + 0.5)))
 
-    def reference(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def reference(self, y: Array, weights: Array, offset: Array) -> float:
         """A constant: logits have a natural size."""
         del y, weights, offset
         return REFERENCE
 
-    def effective_rows(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def effective_rows(self, y: Array, weights: Array, offset: Array) -> float:
         """4 E[p (1 - p)] of the rows, were eta's variance about the center the reference.
 
         With p of the center itself the grid would reach below what can be told from zero where
@@ -273,7 +253,7 @@ class Binomial(Family):
         slope = float(np.sum(NODE_WEIGHTS * expit(eta) * expit(-eta)))
         return REFERENCE * float(weights.sum()) * slope
 
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+    def mean(self, eta: Array, variance: Array) -> Array:
         """E[p]."""
         if not variance.any():
             return np.asarray(expit(eta))
@@ -281,32 +261,30 @@ class Binomial(Family):
         parts = zip(NODES, NODE_WEIGHTS, strict=True)
         return np.asarray(sum(weight * expit(eta + node * deviation) for node, weight in parts))
 
-    def probabilities(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    def probabilities(self, mean: Array, variance: Array) -> Array:
         """(n_rows, 2) E[1 - p] and E[p], each without cancellation."""
         return np.column_stack([self.mean(sign * mean, variance) for sign in (-1, 1)])
 
-    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+    def loss(self, y: Array, eta: Array) -> Array:
         """log(1 + exp(eta)) - y eta."""
         return np.asarray(np.logaddexp(0.0, eta) - y * eta)
 
-    def loss_derivatives(self, y: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def loss_derivatives(self, y: Array, eta: Array) -> tuple[Array, Array]:
         """p - y and p (1 - p), without a quadrature to compile."""
         p = expit(eta)
         return np.asarray(p - y), np.asarray(p * expit(-eta))
 
-    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+    def prediction_loss(self, y: Array, mean: Array) -> Array:
         """Minus the log of the probability given to what happened."""
         p = np.clip(mean, SMALLEST, 1.0 - SMALLEST)
         return np.asarray(-(y * np.log(p) + (1.0 - y) * np.log1p(-p)))
 
-    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+    def draw(self, eta: Array, noise: float, rng: np.random.Generator) -> Array:
         """0 or 1."""
         del noise
         return np.asarray(rng.random(eta.size) < expit(eta), dtype=np.float64)
 
-    def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
-    ) -> FloatArray:
+    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
         """Of the probability of the second class."""
         del noise
         reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(variance)

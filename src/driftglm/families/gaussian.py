@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.stats import norm
 
-from driftglm._typing import FloatArray
-from driftglm.exceptions import DataError
-from driftglm.families.base import Family
+from driftglm.families.base import Array, Family, refuse
 
 
 @dataclass(frozen=True)
@@ -22,92 +20,69 @@ class Gaussian(Family):
     metric: ClassVar[str] = "mse"
     metric_label: ClassVar[str] = "mean squared error"
     quadratic: ClassVar[bool] = True
+    has_noise: ClassVar[bool] = True
+    bounded: ClassVar[bool] = True
 
-    @property
-    def has_noise(self) -> bool:
-        """A variance."""
-        return True
-
-    @property
-    def bounded(self) -> bool:
-        """The model is exact."""
-        return True
-
-    def check_target(self, y: FloatArray) -> None:
+    def check_target(self, y: Array) -> None:
         """Any finite number will do."""
-        if not np.isfinite(y).all():
-            row = int(np.argmin(np.isfinite(y)))
-            raise DataError(f"y has the value {y[row]} at row {row}; drop or repair such rows.")
+        refuse(y, ~np.isfinite(y), "drop or repair such rows.")
 
     def log_likelihood(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: FloatArray,
+        self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
     ) -> float:
         """A row of weight w counts as w rows."""
         # np.sum, not a BLAS dot: that splits long sums over however many threads there are.
         squares = self.expected_deviance(y, mean, variance, weights)
         return -0.5 * float(np.sum(weights * np.log(2 * np.pi * noise)) + np.sum(squares / noise))
 
-    def score(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def score(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Weighted residual."""
         del variance
         return weights * (y - mean)
 
-    def curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Constant in eta."""
         del y, mean, variance
         return weights
 
-    def expected_deviance(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def expected_deviance(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Expected squared residuals."""
         return weights * ((y - mean) ** 2 + variance)
 
-    def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def center(self, y: Array, weights: Array, offset: Array) -> float:
         """The mean."""
         return float(np.average(y - offset, weights=weights))
 
-    def reference(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def reference(self, y: Array, weights: Array, offset: Array) -> float:
         """The mean square of what the offset leaves."""
         size = float(np.average(y**2, weights=weights))
         variance = float(np.average((y - offset) ** 2, weights=weights))
         # A constant y leaves nothing to explain; a speck of its size keeps all ratios finite.
         return max(variance, 1e-20 * size) or 1e-20
 
-    def effective_rows(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def effective_rows(self, y: Array, weights: Array, offset: Array) -> float:
         """The number of rows."""
         del y, offset
         return float(weights.sum())
 
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+    def mean(self, eta: Array, variance: Array) -> Array:
         """Identity."""
         del variance
         return eta
 
-    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+    def loss(self, y: Array, eta: Array) -> Array:
         """Half the squared error."""
         return np.asarray(0.5 * (y - eta) ** 2)
 
-    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+    def prediction_loss(self, y: Array, mean: Array) -> Array:
         """Squared error."""
         return np.asarray((y - mean) ** 2)
 
-    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+    def draw(self, eta: Array, noise: float, rng: np.random.Generator) -> Array:
         """Normal about eta."""
         return np.asarray(eta + np.sqrt(noise) * rng.normal(size=eta.size))
 
-    def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
-    ) -> FloatArray:
+    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
         """Uncertain coefficients plus noise."""
         reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(variance + noise)
         return np.column_stack([mean - reach, mean + reach])

@@ -22,11 +22,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 from scipy.stats import norm, qmc
 
-from driftglm._typing import FloatArray
-from driftglm.families.base import Target, refuse
+from driftglm.families.base import Array, Target, refuse
 from driftglm.families.binomial import REFERENCE, SMALLEST
 from driftglm.families.poisson import MOST, Poisson
 
@@ -53,53 +52,40 @@ class SoftmaxClass(Poisson):
     coupled: ClassVar[bool] = True
     two_classes: ClassVar[str | None] = "binomial"
     n_classes: int = 2
-    tilt: FloatArray = field(default_factory=lambda: np.zeros(1))
+    tilt: Array = field(default_factory=lambda: np.zeros(1))
 
     def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
         """The same for both; only a posterior is tilted, by whoever couples the classes."""
         del posterior, noise_asked
         return self
 
-    def check_target(self, y: FloatArray) -> None:
+    def check_target(self, y: Array) -> None:
         """Whether a row is of this class, or how much of it."""
         refuse(y, ~((y >= 0) & (y <= 1)), "a share must lie between 0 and 1.")
 
-    def _rate(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    def _rate(self, mean: Array, variance: Array) -> Array:
         return np.asarray(np.exp(np.minimum(mean + (0.5 - self.tilt) * variance, MOST)))
 
     def log_likelihood(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: FloatArray,
+        self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
     ) -> float:
         """The class's part of the tilted bound."""
         del noise
         rows = y * mean - self._rate(mean, variance) - 0.5 * self.tilt**2 * variance
         return float(np.sum(weights * rows))
 
-    def score(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """Weighted residual."""
-        return np.asarray(weights * (y - self._rate(mean, variance)))
-
-    def curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """a^2 + (1 - 2 a) M, which is p (1 - p) at a = M = p."""
         del y
         bend = self.tilt**2 + (1.0 - 2.0 * self.tilt) * self._rate(mean, variance)
         return np.asarray(weights * np.maximum(bend, LEAST))
 
-    def reference(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def reference(self, y: Array, weights: Array, offset: Array) -> float:
         """A constant: logits have a natural size."""
         del y, weights, offset
         return REFERENCE
 
-    def effective_rows(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def effective_rows(self, y: Array, weights: Array, offset: Array) -> float:
         """4 p (1 - p) of the rows, were the classes equally common."""
         del y, offset
         share = 1.0 / self.n_classes
@@ -111,34 +97,32 @@ class SoftmaxClass(Poisson):
         """With so many classes."""
         return dataclasses.replace(self, n_classes=n_classes)
 
-    def tilted(self, tilt: FloatArray) -> Self:
+    def tilted(self, tilt: Array) -> Self:
         """With another tilt."""
         return dataclasses.replace(self, tilt=tilt)
 
-    def responses(self, y: FloatArray) -> list[FloatArray]:
+    def responses(self, y: Array) -> list[Array]:
         """For every class whether a row belongs to it."""
         return [(y == k).astype(np.float64) for k in range(self.n_classes)]
 
-    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+    def loss(self, y: Array, eta: Array) -> Array:
         """Minus the log-probability of every row's class, eta (n_rows, K)."""
         chosen = eta[np.arange(y.size), y.astype(np.int64)]
         return np.asarray(logsumexp(eta, axis=1) - chosen)
 
-    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+    def prediction_loss(self, y: Array, mean: Array) -> Array:
         """Minus the log of the probability given to what happened, mean (n_rows, K)."""
         chosen = mean[np.arange(y.size), y.astype(np.int64)]
         return np.asarray(-np.log(np.clip(chosen, SMALLEST, 1.0)))
 
-    def probabilities(self, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    def probabilities(self, mean: Array, variance: Array) -> Array:
         """(n_rows, K) E[softmax(eta)]."""
         out = np.empty_like(mean)
         for rows, draws in _draws(mean, variance):
             out[rows] = draws.mean(axis=0)
         return np.asarray(out / out.sum(axis=1, keepdims=True))
 
-    def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
-    ) -> FloatArray:
+    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
         """(n_rows, K, 2) of every class's probability."""
         del noise
         out = np.empty((*mean.shape, 2))
@@ -147,28 +131,24 @@ class SoftmaxClass(Poisson):
             out[rows] = np.moveaxis(np.quantile(draws, tails, axis=0), 0, -1)
         return out
 
-    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+    def draw(self, eta: Array, noise: float, rng: np.random.Generator) -> Array:
         """Classes 0, 1, ... at a known eta (n_rows, K)."""
         del noise
         # The largest of eta plus Gumbel noise has the softmax's distribution.
         return np.asarray(np.argmax(eta + rng.gumbel(size=eta.shape), axis=1), dtype=np.float64)
 
 
-def _draws(mean: FloatArray, variance: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+def _draws(mean: Array, variance: Array) -> Iterator[tuple[slice, Array]]:
     """Chunks of rows with draws of their probabilities, the same draws for every row."""
     n_classes = mean.shape[1]
     n_draws = N_DRAWS if variance.any() else 1
-    points = qmc.Sobol(n_classes, scramble=True, rng=0).random(n_draws)
-    normal = norm.ppf(points)
+    normal = norm.ppf(qmc.Sobol(n_classes, scramble=True, rng=0).random(n_draws))
     size = max(1, CHUNK // (n_draws * n_classes))
     for start in range(0, mean.shape[0], size):
         rows = slice(start, start + size)
         yield rows, softmax_draws(mean[rows], variance[rows], normal)
 
 
-def softmax_draws(mean: FloatArray, variance: FloatArray, draws: FloatArray) -> FloatArray:
+def softmax_draws(mean: Array, variance: Array, draws: Array) -> Array:
     """(n_draws, n_rows, K) probabilities at eta = mean + deviation * draw, draws (n_draws, K)."""
-    eta = mean + np.sqrt(variance) * draws[:, None, :]
-    eta -= eta.max(axis=2, keepdims=True)
-    p = np.exp(eta)
-    return np.asarray(p / p.sum(axis=2, keepdims=True))
+    return np.asarray(softmax(mean + np.sqrt(variance) * draws[:, None, :], axis=2))

@@ -7,8 +7,9 @@ With eta ~ Normal(mean, variance), E[exp(eta)] = exp(mean + variance / 2), so
 whose score is y - M and whose curvature is M = exp(mean + variance / 2). The model of the fit is
 local: it promises too much to rows far below their count, and solvers check it.
 
-Counts often scatter more than a Poisson distribution allows, and a model that does not know it is certain of
-noise. With a dispersion phi the density is that of the double Poisson distribution (Efron 1986),
+Counts often scatter more than a Poisson distribution allows, and a model that ignores it takes
+noise for signal. With a dispersion phi the density is that of the double Poisson distribution
+(Efron 1986),
 
     -(1/2) log phi - D(y, eta) / (2 phi) + log p(y | eta = log y),   D the deviance,
 
@@ -25,8 +26,7 @@ import numpy as np
 from scipy.special import gammaln, xlogy
 from scipy.stats import gamma, nbinom, poisson
 
-from driftglm._typing import FloatArray
-from driftglm.families.base import CERTAIN, Family, refuse
+from driftglm.families.base import CERTAIN, Array, Family, refuse
 
 LARGEST = 1e15
 MOST = 700.0
@@ -36,13 +36,9 @@ LARGE = 1e6
 """Above, quantiles of counts are those of a gamma distribution."""
 
 
-def _rate(mean: FloatArray, variance: FloatArray) -> FloatArray:
-    return np.exp(np.clip(mean + 0.5 * variance, -MOST, MOST))
-
-
 @dataclass(frozen=True)
 class Poisson(Family):
-    """Counts, or rates with weights; `dispersed` counts scatter more than a Poisson distribution."""
+    """Counts, or rates with weights; `dispersed` ones scatter more than a Poisson distribution."""
 
     name: ClassVar[str] = "poisson"
     link: ClassVar[str] = "log"
@@ -52,6 +48,7 @@ class Poisson(Family):
     noise_meaning: ClassVar[str] = "variance over mean"
     metric: ClassVar[str] = "poisson"
     metric_label: ClassVar[str] = "mean Poisson deviance"
+    bounded: ClassVar[bool] = False
     dispersed: bool = False
 
     @property
@@ -59,61 +56,48 @@ class Poisson(Family):
         """Whether there is a dispersion."""
         return self.dispersed
 
-    @property
-    def bounded(self) -> bool:
-        """The model is local."""
-        return False
-
     def for_fit(self, *, posterior: bool, noise_asked: bool) -> Self:
         """A posterior knows that counts scatter; a mode only if it is told."""
         return dataclasses.replace(self, dispersed=posterior or noise_asked)
 
-    def check_target(self, y: FloatArray) -> None:
+    def check_target(self, y: Array) -> None:
         """Not negative, finite."""
         bad = ~((y >= 0) & (y <= LARGEST))
         refuse(y, bad, f"counts must lie between 0 and {LARGEST:g}.")
 
+    def _rate(self, mean: Array, variance: Array) -> Array:
+        """E[exp(eta)]."""
+        return np.asarray(np.exp(np.clip(mean + 0.5 * variance, -MOST, MOST)))
+
     def log_likelihood(
-        self,
-        y: FloatArray,
-        mean: FloatArray,
-        variance: FloatArray,
-        weights: FloatArray,
-        noise: FloatArray,
+        self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
     ) -> float:
         """Fractions count like whole numbers, y! by the gamma function."""
         if not self.dispersed:
-            rows = y * mean - _rate(mean, variance) - gammaln(y + 1.0)
+            rows = y * mean - self._rate(mean, variance) - gammaln(y + 1.0)
             return float(np.sum(weights * rows))
         best = float(np.sum(weights * (xlogy(y, y) - y - gammaln(y + 1.0))))
         fall = 0.5 * float(np.sum(self.expected_deviance(y, mean, variance, weights) / noise))
         return best - 0.5 * float(np.sum(weights * np.log(noise))) - fall
 
-    def score(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def score(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Weighted residual."""
-        return weights * (y - _rate(mean, variance))
+        return weights * (y - self._rate(mean, variance))
 
-    def curvature(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """The expected rate."""
         del y
-        return weights * _rate(mean, variance)
+        return weights * self._rate(mean, variance)
 
-    def expected_deviance(
-        self, y: FloatArray, mean: FloatArray, variance: FloatArray, weights: FloatArray
-    ) -> FloatArray:
+    def expected_deviance(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """Expected deviance."""
-        return 2.0 * weights * (xlogy(y, y) - y - y * mean + _rate(mean, variance))
+        return 2.0 * weights * (xlogy(y, y) - y - y * mean + self._rate(mean, variance))
 
-    def center(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def center(self, y: Array, weights: Array, offset: Array) -> float:
         """Log of counts over exposure, half a count added."""
-        exposed = np.exp(offset)
-        return float(np.log((np.sum(weights * y) + 0.5) / np.sum(weights * exposed)))
+        return float(np.log((np.sum(weights * y) + 0.5) / np.sum(weights * np.exp(offset))))
 
-    def reference(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def reference(self, y: Array, weights: Array, offset: Array) -> float:
         """log(1 + var / mean^2) of the rates: the variance of eta were all scatter due to it."""
         exposed = weights * np.exp(offset)
         rates = y / np.exp(offset)
@@ -123,34 +107,28 @@ class Poisson(Family):
         variance = float(np.average((rates - mean) ** 2, weights=exposed))
         return max(float(np.log1p(variance / mean**2)), 1e-12)
 
-    def effective_rows(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
+    def effective_rows(self, y: Array, weights: Array, offset: Array) -> float:
         """The reference times the number of counts, fewer if they are dispersed."""
         told = self.reference(y, weights, offset) * (float(np.sum(weights * y)) + 0.5)
         if not self.dispersed:
             return told
+        return told / self.noise_scale(y, weights, offset)[0]
+
+    def noise_scale(self, y: Array, weights: Array, offset: Array) -> tuple[float, float | None]:
+        """The dispersion if nothing is explained, at least 1, that of a Poisson distribution."""
         null = offset + self.center(y, weights, offset)
-        return told / max(self._mean_deviance(y, weights, null), 1.0)
+        deviance = self.expected_deviance(y, null, CERTAIN, weights)
+        return max(float(np.sum(deviance)) / float(weights.sum()), 1.0), 1.0
 
-    def noise_scale(
-        self, y: FloatArray, weights: FloatArray, offset: FloatArray
-    ) -> tuple[float, float | None]:
-        """The dispersion were there nothing to explain; never less than a Poisson distribution's."""
-        null = offset + self.center(y, weights, offset)
-        return max(self._mean_deviance(y, weights, null), 1.0), 1.0
-
-    def _mean_deviance(self, y: FloatArray, weights: FloatArray, eta: FloatArray) -> float:
-        deviance = self.expected_deviance(y, eta, CERTAIN, weights)
-        return float(np.sum(deviance)) / float(weights.sum())
-
-    def mean(self, eta: FloatArray, variance: FloatArray) -> FloatArray:
+    def mean(self, eta: Array, variance: Array) -> Array:
         """E[exp(eta)]."""
-        return _rate(eta, variance)
+        return self._rate(eta, variance)
 
-    def loss(self, y: FloatArray, eta: FloatArray) -> FloatArray:
+    def loss(self, y: Array, eta: Array) -> Array:
         """exp(eta) - y eta."""
-        return np.asarray(_rate(eta, CERTAIN) - y * eta)
+        return np.asarray(self._rate(eta, CERTAIN) - y * eta)
 
-    def prediction_loss(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+    def prediction_loss(self, y: Array, mean: Array) -> Array:
         """2 (y log(y / mu) - y + mu); infinite where a mean is impossible."""
         positive = mean > 0
         safe = np.where(positive, mean, 1.0)
@@ -158,14 +136,12 @@ class Poisson(Family):
         # Nothing was expected, and nothing came.
         return np.where(positive, deviance, np.where((mean == 0) & (y == 0), 0.0, np.inf))
 
-    def draw(self, eta: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+    def draw(self, eta: Array, noise: float, rng: np.random.Generator) -> Array:
         """Poisson counts."""
         del noise
         return np.asarray(rng.poisson(np.exp(eta)), dtype=np.float64)
 
-    def interval(
-        self, mean: FloatArray, variance: FloatArray, noise: FloatArray, level: float
-    ) -> FloatArray:
+    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
         """Uncertain coefficients and scatter: a negative binomial distribution of both together."""
         expected = self.mean(mean, variance)
         with np.errstate(over="ignore"):

@@ -6,33 +6,37 @@ file holds the results of those that are done and the last snapshot of the one t
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError, load, save
-from driftglm.solvers.base import SolverResult, StopReason
+from driftglm.solvers.base import AnyState, SolverResult, StopReason
 from driftglm.solvers.coupling import Coupling
 from driftglm.solvers.journal import Snapshot, decode, encode, share_again, shared_arrays
 
+FilePath: TypeAlias = str | os.PathLike[str]
+Facts: TypeAlias = Mapping[str, object]
 EVERY = 2.0
 """Seconds between two writes, at least."""
 SHARE = 10.0
-"""And at least so many times what the last snapshot took to make and to write."""
+"""The time between two writes over what the last snapshot took to make and to write, at least."""
 KIND = "driftglm checkpoint"
 ROUNDING = 1e-9
-"""Sums over the data may differ by this much of their size: partitions may be other ones."""
+"""Sums over the data may differ by this share of their size: other partitions round differently."""
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What must be the same for a fit to be gone on with.
+    """What must be the same for a checkpoint to be used.
 
     `text` names estimator, parameters and shape, `sums` are sums over the data.
     """
@@ -41,13 +45,11 @@ class Fingerprint:
     sums: FloatArray
 
     @classmethod
-    def of(
-        cls, owner: str, params: dict[str, Any], facts: dict[str, Any], sums: Sequence[Any]
-    ) -> Fingerprint:
-        """Of an estimator's parameters, but for those no figure depends on, and of its data."""
-        params = {k: v for k, v in params.items() if k not in {"verbose", "n_jobs"}}
-        facts = {"estimator": owner, **facts, **params}
-        text = "\n".join(f"{name}={value!r}" for name, value in facts.items())
+    def of(cls, owner: str, params: Facts, facts: Facts, sums: Sequence[ArrayLike]) -> Fingerprint:
+        """Of an estimator's parameters, but for those that change no number, and of its data."""
+        found = {"estimator": owner, **facts, **params}
+        chosen = [name for name in found if name not in {"verbose", "n_jobs"}]
+        text = "\n".join(f"{name}={found[name]!r}" for name in chosen)
         return cls(text, np.concatenate([np.atleast_1d(each) for each in sums]))
 
     def check(self, path: Path, text: str, sums: FloatArray) -> None:
@@ -65,7 +67,7 @@ class Fingerprint:
             )
 
 
-def resuming_advice(checkpoint: Any) -> str:
+def resuming_advice(checkpoint: FilePath | None) -> str:
     """What to do when a fit was interrupted."""
     if checkpoint is None:
         return "fit again with the scheduler up"
@@ -78,14 +80,14 @@ class Checkpoint:
 
     path: Path
     fingerprint: Fingerprint
-    stages: list[Any] = field(default_factory=list)
+    stages: list[Snapshot] = field(default_factory=list)
     position: int = 0
     _last: float = -np.inf
     _cost: float = 0.0
     _began: float = np.inf
 
     @classmethod
-    def at(cls, path: Any, fingerprint: Fingerprint) -> Checkpoint:
+    def at(cls, path: FilePath, fingerprint: Fingerprint) -> Checkpoint:
         """The one in a file, or a new one where there is no file."""
         place = Path(path)
         if not place.exists():
@@ -137,56 +139,46 @@ class Stage:
     position: int
     coupling: Coupling
 
-    def _content(self) -> Snapshot:
-        stages = self.file.stages
-        return stages[self.position] if self.position < len(stages) else {}
-
     def result(self) -> SolverResult[Any] | None:
         """What the run gave, if it is done."""
-        content = self._content()
-        if "reason" not in content:
+        found = self._stored("reason")
+        if found is None:
             return None
-        share_again(self.coupling, content["shared"])
-        return SolverResult(
-            tuple(content["states"]),
-            content["history"],
-            content["optimality"],
-            StopReason(content["reason"]),
-        )
+        ended = found["history"], found["optimality"], StopReason(found["reason"])
+        return SolverResult(tuple(found["states"]), *ended)
 
     def read(self) -> Snapshot | None:
         """The snapshot to go on from, if there is one."""
-        content = self._content()
-        if "snapshot" not in content:
-            return None
-        share_again(self.coupling, content["shared"])
-        found: Snapshot = content["snapshot"]
-        return found
+        found = self._stored("snapshot")
+        return None if found is None else cast("Snapshot", found["snapshot"])
 
     def due(self) -> bool:
-        """Whether a snapshot would be kept now."""
+        """Whether a snapshot would be written now."""
         return self.file.due()
 
     def write(self, snapshot: Snapshot, *, last: bool = False) -> None:
-        """Keep a snapshot, every few seconds, and the last."""
-        content = {"snapshot": snapshot, "shared": shared_arrays(self.coupling)}
-        self.file.put(self.position, content, now=last)
+        """Write a snapshot, every few seconds, and the last."""
+        self._put({"snapshot": snapshot}, now=last)
 
-    def finish(self, result: SolverResult[Any]) -> None:
-        """Keep the result."""
-        content = {
-            "states": list(result.states),
-            "history": result.history,
-            "optimality": result.optimality,
-            "reason": result.reason.value,
-            "shared": shared_arrays(self.coupling),
-        }
-        self.file.put(self.position, content, now=True)
+    def finish(self, result: SolverResult[AnyState]) -> None:
+        """Write the result."""
+        plain = {"states": list(result.states), "reason": result.reason.value}
+        self._put({**vars(result), **plain}, now=True)
+
+    def _stored(self, key: str) -> Snapshot | None:
+        """What the file has of this run if `key` is in it; what couples the responses is set."""
+        content = next(iter(self.file.stages[self.position : self.position + 1]), {})
+        if key not in content:
+            return None
+        share_again(self.coupling, content["shared"])
+        return content
+
+    def _put(self, content: Snapshot, *, now: bool) -> None:
+        self.file.put(self.position, {**content, "shared": shared_arrays(self.coupling)}, now=now)
 
 
 def _difference(old: str, new: str) -> str:
     """The first line in which two fingerprints differ."""
-    for a, b in zip(old.split("\n"), new.split("\n"), strict=False):
-        if a != b:
-            return f"it says {a!r:.80}, this fit has {b!r:.80}"
-    return "their parameters differ"
+    lines = zip(old.split("\n"), new.split("\n"), strict=False)
+    differ = (f"it says {a!r:.80}, this fit has {b!r:.80}" for a, b in lines if a != b)
+    return next(differ, "their parameters differ")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import Literal
+from collections.abc import Callable
+from typing import Literal, cast
 
 import numpy as np
 
@@ -17,6 +18,16 @@ from driftglm.fitting.settings import Settings
 Extrapolation = Literal["forecast", "hold"]
 N_VALIDATION_STEPS = 3
 LEAST_STEPS = 3
+
+
+def settled(
+    asked: str, validate: Callable[[], Extrapolation | None], *, posterior: bool
+) -> Extrapolation:
+    """What the user asked for; by itself, a posterior forecasts and a mode holds."""
+    choice = (validate() or "auto") if asked == "validate" else asked
+    if choice == "auto":
+        return "forecast" if posterior else "hold"
+    return cast("Extrapolation", choice)
 
 
 def validated(rows: Rows, settings: Settings) -> Extrapolation | None:

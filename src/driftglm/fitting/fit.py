@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from driftglm._typing import Matrix, MatrixLike
 from driftglm.data.timesteps import TimeAxis
 from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
-from driftglm.fitting.extrapolation import Extrapolation, validated
+from driftglm.fitting.extrapolation import Extrapolation, settled, validated
 from driftglm.fitting.fit_rows import fit_rows
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
@@ -44,7 +49,7 @@ class Plan:
     reading: Reading
     settings: Settings
     extrapolate: str
-    params: dict[str, Any]
+    params: Mapping[str, object]
     workers: Workers = IN_THIS_PROCESS
 
 
@@ -72,42 +77,41 @@ class Fitted:
     extrapolate: Extrapolation
 
 
-def fit_given(skin: Any, X: Any, given: Given, plan: Plan) -> Fitted:
-    """Read, check and fit what a user gave to `skin`, an estimator."""
+def fit_given(estimator: BaseEstimator, X: MatrixLike, given: Given, plan: Plan) -> Fitted:
+    """Read, check and fit what a user gave to an estimator."""
     reading, workers = plan.reading, plan.workers
     if workers.wanted(X):
         with rows_on_workers(X, given, reading, workers) as (far, vectors):
             return _fitted(far, vectors, plan)
-    X, y = checked(skin, X, given.y, reading, reset=True)
+    X, y = checked(estimator, X, given.y, reading, reset=True)
     vectors = read_vectors(reading, dataclasses.replace(given, y=y), y.size)
-    rows = rows_in_memory(X, vectors, reading, getattr(skin, "feature_names_in_", None))
+    rows = rows_in_memory(X, vectors, reading, getattr(estimator, "feature_names_in_", None))
     return _fitted(rows, vectors, plan)
 
 
-def fit_more(skin: Any, X: Any, given: Given, plan: Plan, before: Fitted) -> Fitted:
+def fit_more(
+    estimator: BaseEstimator, X: MatrixLike, given: Given, plan: Plan, before: Fitted
+) -> Fitted:
     """Fit the rows of an earlier fit and later ones, going on from that fit."""
-    X, y = checked(skin, X, given.y, plan.reading, reset=False)
-    later = read_vectors(
-        plan.reading,
-        dataclasses.replace(given, y=y),
-        y.size,
-        axis=before.axis,
-        classes=before.classes,
-    )
+    X, y = checked(estimator, X, given.y, plan.reading, reset=False)
+    given, axis = dataclasses.replace(given, y=y), before.axis
+    later = read_vectors(plan.reading, given, y.size, axis=axis, classes=before.classes)
     check_later(before, later)
     rows = before.rows.extended(X, later)
-    axis = dataclasses.replace(before.axis, n_timesteps=rows.n_timesteps)
+    axis = dataclasses.replace(axis, n_timesteps=rows.n_timesteps)
     # A mode is searched anew: zero paths could not come back otherwise.
     earlier = before.outcome if before.outcome.forecasters[0].posterior else None
     return _fitted(rows, dataclasses.replace(later, axis=axis), plan, earlier)
 
 
-def checked(skin: Any, X: Any, y: Any, reading: Reading, *, reset: bool) -> tuple[Any, np.ndarray]:
+def checked(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, reading: Reading, *, reset: bool
+) -> tuple[Matrix, np.ndarray]:
     """X and y as scikit-learn wants them; names and number of columns are set or compared."""
     numeric = reading.family.target == "numbers"
-    least = {"ensure_min_samples": 2} if reset else {}
-    X, y = validate_data(skin, X, y, y_numeric=numeric, reset=reset, **X_FORMAT, **least)
-    return X, y
+    checks = {"y_numeric": numeric, "reset": reset, "ensure_min_samples": 2 if reset else 1}
+    valid: tuple[Matrix, np.ndarray] = validate_data(estimator, X, y, **checks, **X_FORMAT)
+    return valid
 
 
 def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = None) -> Fitted:
@@ -116,19 +120,15 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = 
             f"family {vectors.family.name!r} has no noise variance or dispersion to be given; "
             "leave it to 'auto'."
         )
-    file, path = None, plan.workers.checkpoint
-    if path is not None:
-        file = Checkpoint.at(path, _fingerprint(rows, plan))
+    path = plan.workers.checkpoint
+    file = None if path is None else Checkpoint.at(path, _fingerprint(rows, plan))
     outcome = fit_rows(rows, plan.settings, earlier=earlier, checkpoint=file)
-    choice = plan.extrapolate
-    if choice == "validate":
-        choice = validated(rows, plan.settings) or "auto"
-    if choice == "auto":
-        choice = "forecast" if outcome.forecasters[0].posterior else "hold"
+    posterior = outcome.forecasters[0].posterior
+    validate = partial(validated, rows, plan.settings)
+    choice = settled(plan.extrapolate, validate, posterior=posterior)
     if file is not None:
         file.remove()
-    settled = cast("Extrapolation", choice)
-    return Fitted(outcome, vectors.axis, vectors.family, vectors.classes, rows, settled)
+    return Fitted(outcome, vectors.axis, vectors.family, vectors.classes, rows, choice)
 
 
 def _fingerprint(rows: Rows, plan: Plan) -> Fingerprint:

@@ -30,9 +30,9 @@ def fit_rows(
     settings
         How.
     earlier
-        An outcome of fewer steps to go on from (learned prior).
+        An outcome of fewer steps to continue from (learned prior).
     checkpoint
-        A file that is gone on from if it is there, and kept up to date.
+        A file to continue from, if it is there, and to write to.
     """
     runs = Runs(settings, checkpoint)
     if settings.prior.posterior:

@@ -6,14 +6,15 @@ answer the same questions, in the user's units and column order.
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from driftglm._threads import one_thread
 from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.fitting.coefficients import Columns, SharedFit, Step, importance
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.mixture import Components, last_step_inplace
 from driftglm.solvers.intercepts import (
@@ -22,70 +23,26 @@ from driftglm.solvers.intercepts import (
     intercept_information,
 )
 
-
-@dataclass(frozen=True)
-class Step:
-    """Coefficients of one step: means and variances.
-
-    The intercept's variance is that of the intercept at the columns' `center`, where it is
-    uncorrelated with the coefficients. `coef_variance` is that of the coefficients' own parts;
-    `joint` (p, R) is a root of the covariance of what they share (see `SharedDirections`).
-    """
-
-    coef: FloatArray
-    intercept: float
-    coef_variance: FloatArray
-    intercept_variance: float
-    center: FloatArray
-    joint: FloatArray
-
-    @property
-    def total_variance(self) -> FloatArray:
-        """(p,) variance of every coefficient."""
-        return np.asarray(self.coef_variance + (self.joint**2).sum(axis=1))
-
-
-@dataclass(frozen=True)
-class Columns:
-    """How paths and intercepts map to the user's columns.
-
-    Parameters
-    ----------
-    always_in
-        Mask over all columns: these are intercepts, the others paths.
-    center
-        (T, n_features) what was taken off every column, 0 without an intercept. A step after
-        the last has the center of the last.
-    has_intercept
-        Whether the first intercept is the intercept.
-    target_center
-        What was taken off y; the intercept takes it up again.
-    """
-
-    always_in: BoolArray
-    center: FloatArray
-    has_intercept: bool
-    target_center: float
-
-    def arrange(self, paths: FloatArray, intercepts: FloatArray) -> FloatArray:
-        """(T, p) from rows of paths and of intercepts (intercept first, if any)."""
-        out = np.zeros((paths.shape[1], self.always_in.size))
-        out[:, ~self.always_in] = paths.T
-        out[:, self.always_in] = intercepts[int(self.has_intercept) :].T
-        return out
-
-    def per_feature(self, paths: FloatArray, intercepts: FloatArray) -> FloatArray:
-        """(p,) from one number per path and per intercept."""
-        return np.asarray(self.arrange(paths[:, None], intercepts[:, None])[0])
-
-    def intercept(self, intercept: FloatArray, coef: FloatArray) -> FloatArray:
-        """Intercept at x = 0 from the intercept at the centers; shapes (T,) and (T, p)."""
-        return np.asarray(self.target_center + intercept - np.einsum("ti,ti->t", coef, self.center))
+__all__ = ["Columns", "Fit", "InterceptFit", "ModeFit", "PosteriorFit", "SharedFit", "Step"]
+Moments: TypeAlias = tuple[FloatArray, FloatArray]
+"""Mean and variance."""
 
 
 @dataclass(frozen=True)
 class InterceptFit:
-    """Posterior of the intercepts: mean and variance (L, T), and the h and b behind them."""
+    """Posterior of the intercept and the always-in features, L of them, and what it comes from.
+
+    Parameters
+    ----------
+    mean, variance
+        (L, T).
+    dynamics
+        (L, 2) variance and autocorrelation of the deviations from a constant.
+    h, b
+        (L, T) curvature and linear term of the likelihood.
+    scale, static
+        (L,) the prior's scale, and whether there are no deviations.
+    """
 
     mean: FloatArray
     variance: FloatArray
@@ -98,40 +55,27 @@ class InterceptFit:
     @classmethod
     def of(cls, problem: Problem, state: State) -> InterceptFit:
         """Taken from where a solver ended."""
-        score, curvature = problem.score(state), problem.curvature(state)
-        shape = state.intercept_mean.shape
-        h, b = np.zeros(shape), np.zeros(shape)
-        for j in range(shape[0]):
-            h[j], b[j] = intercept_information(problem, state, j, score, curvature)
-        intercepts = problem.intercepts
-        return cls(
-            state.intercept_mean,
-            state.intercept_variance,
-            state.intercept_dynamics,
-            h,
-            b,
-            intercepts.scale,
-            intercepts.static,
-        )
+        rates = problem.score(state), problem.curvature(state)
+        h, b = np.zeros((2, *state.intercept_mean.shape))
+        for j in range(len(h)):
+            h[j], b[j] = intercept_information(problem, state, j, *rates)
+        posterior = state.intercept_mean, state.intercept_variance, state.intercept_dynamics
+        return cls(*posterior, h, b, problem.intercepts.scale, problem.intercepts.static)
 
-    def ahead(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance `n_steps` after the last, under the component found for each intercept."""
-        means, variances = np.zeros(self.scale.size), np.zeros(self.scale.size)
-        for j, component in enumerate(self.dynamics):
-            means[j], variances[j] = forecast_of_dynamics(
-                tuple(component), self.h[j], self.b[j], n_steps
-            )
+    def ahead(self, n_steps: int) -> Moments:
+        """Mean and variance `n_steps` after the last, with the dynamics found for each."""
+        parts = zip(self.dynamics, self.h, self.b, strict=True)
+        found = [forecast_of_dynamics(tuple(how), h, b, n_steps) for how, h, b in parts]
+        means, variances = np.array(found).reshape(-1, 2).T
         return means, variances
 
-    def averaged_ahead(
-        self, n_steps: int, moved: tuple[FloatArray, FloatArray] | None
-    ) -> tuple[FloatArray, FloatArray]:
-        """The same, averaged over the components an intercept may have.
+    def averaged_ahead(self, n_steps: int, moved: Moments | None) -> Moments:
+        """The same, averaged over the dynamics they may have.
 
-        `moved` is what must be added to the first intercept, the intercept, to have it at the last
-        step's center throughout: mean and variance, (T,) each. What goes on as it was may be the
-        intercept at each step's own center or the intercept at one fixed point; both are forecast, and
-        count the same: a few dozen steps do not tell which it is.
+        `moved` is what must be added to the intercept to have it at the last step's center
+        throughout: mean and variance, (T,) each. Either the intercept at each step's center or that
+        at one fixed point goes on as before. Both are forecast and count the same: a few dozen
+        steps do not tell which it is.
         """
         means, variances = np.zeros(self.scale.size), np.zeros(self.scale.size)
         for j in range(self.scale.size):
@@ -140,37 +84,11 @@ class InterceptFit:
             if j == 0 and moved is not None and moved[0].any():
                 less = 1.0 / (1.0 + h * moved[1])
                 series.append((h * less, (b + h * moved[0]) * less))
-            component = float(self.scale[j]), bool(self.static[j])
-            found = np.array([intercept_forecast(*component, *each, n_steps) for each in series])
+            prior = float(self.scale[j]), bool(self.static[j])
+            found = np.array([intercept_forecast(*prior, *each, n_steps) for each in series])
             means[j] = found[:, 0].mean()
             variances[j] = (found[:, 1] + (found[:, 0] - means[j]) ** 2).mean()
         return means, variances
-
-
-@dataclass(frozen=True)
-class SharedFit:
-    """What shared directions add to the paths' coefficients: mean (n_paths,), root (n_paths, R)."""
-
-    mean: FloatArray
-    root: FloatArray
-
-    @classmethod
-    def of(cls, problem: Problem, state: State) -> SharedFit:
-        """Taken from where a solver ended; one that is off has no directions."""
-        part = state.shared
-        n_paths = state.beta.shape[0]
-        if problem.shared is None or part.variance == 0:
-            return cls(np.zeros(n_paths), np.zeros((n_paths, 0)))
-        basis = problem.shared.basis
-        with one_thread():  # the same digits on any number of threads
-            values, vectors = np.linalg.eigh(part.covariance)
-            root = vectors * np.sqrt(np.maximum(values, 0.0))
-            return cls(basis @ part.mean, basis @ root)
-
-    @property
-    def variance(self) -> FloatArray:
-        """(n_paths,) of the coefficients."""
-        return np.asarray((self.root**2).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -199,29 +117,23 @@ class Fit:
 
     def intercept_path(self) -> FloatArray:
         """(T,) at x = 0."""
-        intercept = (
-            self.intercepts.mean[0] if self.columns.has_intercept else np.zeros(self.n_timesteps)
-        )
-        return self.columns.intercept(intercept, self.coef_path())
+        columns = self.columns
+        at_center = self.intercepts.mean[0] if columns.has_intercept else np.zeros(self.n_timesteps)
+        moved = np.einsum("ti,ti->t", self.coef_path(), columns.center)
+        return np.asarray(columns.target_center + at_center - moved)
 
     def at(self, code: int) -> Step:
         """A step inside the training data or after it (code >= T: forecast)."""
         if code >= self.n_timesteps:
             return self.ahead(code - self.n_timesteps + 1)
-        intercepts = self.intercepts
-        return self._step(
-            (self.beta[:, code], self._path_variance()[:, code]),
-            (intercepts.mean[:, code], intercepts.variance[:, code]),
-            self.columns.center[code],
-        )
+        paths = self.beta[:, code], self._path_variance()[:, code]
+        intercepts = self.intercepts.mean[:, code], self.intercepts.variance[:, code]
+        return self._step(paths, intercepts, self.columns.center[code])
 
     def ahead(self, n_steps: int) -> Step:
         """Forecast `n_steps` after the last training step."""
-        return self._step(
-            self._forecast_paths(n_steps),
-            self._forecast_intercepts(n_steps),
-            self.columns.center[-1],
-        )
+        paths, intercepts = self._forecast_paths(n_steps), self._forecast_intercepts(n_steps)
+        return self._step(paths, intercepts, self.columns.center[-1])
 
     def held(self, n_steps: int) -> Step:
         """The last step's coefficients held for `n_steps`, with the forecast's uncertainty.
@@ -232,33 +144,25 @@ class Fit:
         last, ahead = self.at(self.n_timesteps - 1), self.ahead(n_steps)
         if not self.posterior:
             return last
-        intercepts = (step.intercept + float(step.coef @ last.center) for step in (last, ahead))
-        gap = next(intercepts) - next(intercepts)
-        return Step(
-            last.coef,
-            last.intercept,
-            ahead.coef_variance + (ahead.coef - last.coef) ** 2,
-            ahead.intercept_variance + gap**2,
-            last.center,
-            ahead.joint,
+        # Intercepts are compared at the center: at x = 0 they move with the coefficients.
+        now, then = (step.intercept + float(step.coef @ last.center) for step in (last, ahead))
+        return dataclasses.replace(
+            last,
+            coef_variance=ahead.coef_variance + (ahead.coef - last.coef) ** 2,
+            intercept_variance=ahead.intercept_variance + (now - then) ** 2,
+            joint=ahead.joint,
         )
 
-    def _step(
-        self,
-        paths: tuple[FloatArray, FloatArray],
-        intercepts: tuple[FloatArray, FloatArray],
-        center: FloatArray,
-    ) -> Step:
+    def _step(self, paths: Moments, intercepts: Moments, center: FloatArray) -> Step:
         shared = self.shared
         coef = self.columns.per_feature(paths[0] + shared.mean, intercepts[0])
         variance = self.columns.per_feature(paths[1], intercepts[1])
         joint = np.zeros((coef.size, shared.root.shape[1]))
         joint[~self.columns.always_in] = shared.root
-        intercept, spread = (
-            (intercepts[0][0], intercepts[1][0]) if self.columns.has_intercept else (0.0, 0.0)
-        )
-        intercept = float(self.columns.target_center + intercept - coef @ center)
-        return Step(coef, intercept, variance, float(spread), center, joint)
+        has_one = self.columns.has_intercept
+        at_center, uncertainty = (each[0] if has_one else 0.0 for each in intercepts)
+        intercept = float(self.columns.target_center + at_center - coef @ center)
+        return Step(coef, intercept, variance, float(uncertainty), center, joint)
 
     @abstractmethod
     def inclusion(self) -> FloatArray:
@@ -275,47 +179,35 @@ class Fit:
     def std_path(self) -> FloatArray:
         """(T, p) posterior standard deviations; zero for a mode."""
         paths = self._path_variance() + self.shared.variance[:, None]
-        intercepts = (
-            self.intercepts.variance if self.posterior else np.zeros_like(self.intercepts.variance)
-        )
+        intercepts = np.where(self.posterior, self.intercepts.variance, 0.0)
         return np.asarray(np.sqrt(self.columns.arrange(paths, intercepts)))
 
-    @abstractmethod
-    def _path_variance(self) -> FloatArray: ...
+    def _path_variance(self) -> FloatArray:
+        """(n_paths, T): none, unless the kind of fit knows it."""
+        return np.zeros_like(self.beta)
 
     @abstractmethod
-    def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]: ...
+    def _forecast_paths(self, n_steps: int) -> Moments: ...
 
-    @abstractmethod
-    def _forecast_intercepts(self, n_steps: int) -> tuple[FloatArray, FloatArray]: ...
+    def _forecast_intercepts(self, n_steps: int) -> Moments:
+        return self.intercepts.ahead(n_steps)
 
 
-def importance(problem: Problem, state: State, columns: Columns) -> FloatArray:
-    """(p,) root mean square of x * beta over the training rows, x as the user gave it."""
-    weights, design = problem.weights, problem.design
-    mean, squares = design.mean, design.squares(weights)
-    counts = design.by_step(weights)
-    # x^2 = d^2 + 2 m d + m^2 with d = x - m, summed over the rows of a step
-    deviations = design.sums(weights) - design.center * counts
-    squares = squares + (2 * mean * deviations + mean**2 * counts)
-    first = int(columns.has_intercept)
-    raw = problem.intercepts.columns.copy()
-    for j, center in enumerate(columns.center.T[columns.always_in]):
-        raw[first + j] += design.to_rows(center)
-    intercept_squares = np.zeros_like(state.intercept_mean)
-    for j, column in enumerate(raw):
-        intercept_squares[j] = design.by_step(weights * column * column)
-    shared = SharedFit.of(problem, state).mean
-    path = columns.arrange(state.beta + shared[:, None], state.intercept_mean)
-    total = (columns.arrange(squares, intercept_squares) * path**2).sum(axis=0)
-    return np.asarray(np.sqrt(np.maximum(total, 0.0) / problem.n_rows))
+def common_parts(
+    problem: Problem, state: State, columns: Columns
+) -> tuple[Columns, InterceptFit, FloatArray, FloatArray, SharedFit]:
+    """The fields of a `Fit`, from where a solver ended."""
+    weight = importance(problem, state, columns)
+    shared = SharedFit.of(problem, state)
+    return columns, InterceptFit.of(problem, state), weight, state.beta, shared
 
 
 @dataclass(frozen=True)
 class ModeFit(Fit):
     """A mode under one of the paper's priors: no uncertainty.
 
-    `alive`, `static` and `rho` (n_paths,): not zero, kept constant, E[autocorrelation | path].
+    `alive`, `static` and `rho` (n_paths,): not zero, constant by the user's wish, and
+    E[autocorrelation | path].
     """
 
     alive: BoolArray
@@ -328,15 +220,12 @@ class ModeFit(Fit):
         alive = objective.alive(state.beta)
         rho = np.where(alive, objective.penalty(state.beta).mean_rho, np.nan)
         rho = np.where(alive & objective.static, 1.0, rho)
-        weight = importance(objective, state, columns)
-        intercepts, shared = InterceptFit.of(objective, state), SharedFit.of(objective, state)
-        return cls(columns, intercepts, weight, state.beta, shared, alive, objective.static, rho)
+        return cls(*common_parts(objective, state, columns), alive, objective.static, rho)
 
     def inclusion(self) -> FloatArray:
         """0 or 1."""
-        return self.columns.per_feature(
-            self.alive.astype(np.float64), np.ones(self.intercepts.scale.size)
-        )
+        alive = self.alive.astype(np.float64)
+        return self.columns.per_feature(alive, np.ones(self.intercepts.scale.size))
 
     def autocorrelation(self) -> FloatArray:
         """E[rho | path]; 1 for static paths, NaN for zero ones."""
@@ -344,20 +233,14 @@ class ModeFit(Fit):
         return self.columns.per_feature(self.rho, np.where(variance > 0, rho, 1.0))
 
     def static_probability(self) -> FloatArray:
-        """1 for features kept static."""
+        """1 for features that are static by the user's wish."""
         intercepts = (self.intercepts.dynamics[:, 0] == 0).astype(np.float64)
         return self.columns.per_feature(self.static.astype(np.float64), intercepts)
 
-    def _path_variance(self) -> FloatArray:
-        return np.zeros_like(self.beta)
-
-    def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
+    def _forecast_paths(self, n_steps: int) -> Moments:
         """The chain's mean reversion, E[rho]^n. An empty step would change the mode itself."""
         last = self.beta[:, -1]
         return last * np.nan_to_num(self.rho) ** n_steps, np.zeros_like(last)
-
-    def _forecast_intercepts(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
-        return self.intercepts.ahead(n_steps)
 
 
 @dataclass(frozen=True)
@@ -390,21 +273,9 @@ class PosteriorFit(Fit):
     @classmethod
     def of(cls, bound: Bound, state: Posterior, columns: Columns) -> PosteriorFit:
         """Taken from where a solver ended."""
-        return cls(
-            columns=columns,
-            intercepts=InterceptFit.of(bound, state),
-            importance=importance(bound, state, columns),
-            beta=state.beta,
-            shared=SharedFit.of(bound, state),
-            variance=state.variance,
-            phi=state.phi,
-            log_pi=state.log_pi,
-            components=state.components,
-            grid_positions=state.grid_positions,
-            unit=bound.unit,
-            h=state.curvature,
-            b=state.linear,
-        )
+        mixture = state.phi, state.log_pi, state.components, state.grid_positions
+        path = bound.unit, state.curvature, state.linear
+        return cls(*common_parts(bound, state, columns), state.variance, *mixture, *path)
 
     def inclusion(self) -> FloatArray:
         """1 - probability of zero; 1 for what is always in, 0 for a column that says nothing.
@@ -418,12 +289,10 @@ class PosteriorFit(Fit):
 
     def autocorrelation(self) -> FloatArray:
         """Lag-1 correlation of the whole path, constant part included, given that it is in."""
-        components = self.components
-        total = components.static + components.dynamic
+        static, dynamic = self.components.static, self.components.dynamic
         with np.errstate(invalid="ignore"):
-            lag = np.where(
-                total > 0, (components.static + components.rho * components.dynamic) / total, 0.0
-            )
+            ratio = (static + self.components.rho * dynamic) / (static + dynamic)
+        lag = np.where(static + dynamic > 0, ratio, 0.0)
         moving, rho = self.intercepts.dynamics.T
         return self.columns.per_feature(self._given_inclusion(lag), 1.0 - moving * (1.0 - rho))
 
@@ -450,20 +319,20 @@ class PosteriorFit(Fit):
     def _path_variance(self) -> FloatArray:
         return self.variance
 
-    def _forecast_paths(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
+    def _forecast_paths(self, n_steps: int) -> Moments:
         """Append empty steps to every path's posterior."""
         tables = self.components.extended(n_steps).tables()
         last = np.empty((self.h.shape[0], 2))
         last_step_inplace(self.h, self.b, self.phi, tables, last)
         return last[:, 0] / self.unit, last[:, 1] / self.unit**2
 
-    def _forecast_intercepts(self, n_steps: int) -> tuple[FloatArray, FloatArray]:
-        moved = None
-        if self.columns.has_intercept:
-            gap = self.columns.center[-1] - self.columns.center
-            mean = np.einsum("ti,ti->t", gap, self.coef_path())
-            own = self.columns.arrange(self.variance, self.intercepts.variance)
-            # What coefficients share does not average out over them.
-            shared = np.einsum("ti,ir->tr", gap[:, ~self.columns.always_in], self.shared.root)
-            moved = mean, np.einsum("ti,ti->t", gap**2, own) + (shared**2).sum(axis=1)
+    def _forecast_intercepts(self, n_steps: int) -> Moments:
+        if not self.columns.has_intercept:
+            return self.intercepts.averaged_ahead(n_steps, None)
+        gap = self.columns.center[-1] - self.columns.center
+        mean = np.einsum("ti,ti->t", gap, self.coef_path())
+        variance = self.columns.arrange(self.variance, self.intercepts.variance)
+        # What coefficients share does not average out over them.
+        shared = np.einsum("ti,ir->tr", gap[:, ~self.columns.always_in], self.shared.root)
+        moved = mean, np.einsum("ti,ti->t", gap**2, variance) + (shared**2).sum(axis=1)
         return self.intercepts.averaged_ahead(n_steps, moved)

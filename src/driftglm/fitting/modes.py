@@ -36,17 +36,10 @@ def find_mode(rows: Rows, prior: PathPrior, runs: Runs) -> Outcome:
     posed = pose(responses, responses[0].centered(raw, order), order, settings)
     objectives = [Objective.of(problem, prior) for problem in posed.problems]
     objectives, result = _maximise(objectives, responses, posed, runs)
-    fits = tuple(
-        ModeFit.of(objective, state, columns)
-        for objective, state, columns in zip(objectives, result.states, posed.columns, strict=True)
-    )
-    return Outcome(
-        (Forecaster("mode", fits, result.state.noise),),
-        result.history,
-        result.optimality,
-        result.reason,
-        rate=objectives[0].prior.rate_used,
-    )
+    parts = zip(objectives, result.states, posed.columns, strict=True)
+    forecaster = Forecaster("mode", tuple(ModeFit.of(*part) for part in parts), result.state.noise)
+    ended = result.history, result.optimality, result.reason
+    return Outcome((forecaster,), *ended, rate=objectives[0].prior.rate_used)
 
 
 def _maximise(
@@ -58,17 +51,21 @@ def _maximise(
         objective.start(objective.tamed(rows.start_paths(_start(prior, rows, settings))))
         for objective, rows in zip(objectives, responses, strict=True)
     ]
-    solver = SOLVERS[settings.solver]()
-    result = runs(solver, objectives, states, coupling)
+    solve = SOLVERS[settings.solver]().solve
+    result = runs(solve, objectives, states, coupling)
     unfinished = result.reason is not StopReason.CONVERGED
     if settings.solver == "auto" and not prior.sparse and unfinished:
         # A stiff ridge over time: what one path at a time leaves, all together can finish.
-        result = result.then(runs(LBFGSSolver(), objectives, result.states, coupling))
+        result = result.then(runs(LBFGSSolver().solve, objectives, result.states, coupling))
     rounds = RateRounds(prior.estimates_rate)
     while rounds.go_on:
-        prior, rounds = rounds.following(prior, _moving_paths(objectives, result))
+        # The rate is estimated from the paths that may move.
+        pairs = zip(objectives, result.states, strict=True)
+        moving = np.concatenate([state.beta[~each.static] for each, state in pairs])
+        found = PathStats.of(moving), objectives[0].design.n_timesteps, 1
+        prior, rounds = rounds.following(prior, found)
         objectives = [dataclasses.replace(each, prior=prior) for each in objectives]
-        result = runs(solver, objectives, result.states, coupling)
+        result = runs(solve, objectives, result.states, coupling)
     _warn_at_limit(rounds.rate)
     return objectives, result
 
@@ -84,23 +81,11 @@ def _start(prior: PathPrior, rows: Rows, settings: Settings) -> Init:
     return rows.default_start if settings.init == "auto" and prior.sparse else settings.init
 
 
-def _moving_paths(
-    objectives: Sequence[Objective], result: SolverResult[State]
-) -> tuple[PathStats, int, int]:
-    """What the rate is estimated from: the paths that are not kept static."""
-    moving = [
-        state.beta[~objective.static]
-        for objective, state in zip(objectives, result.states, strict=True)
-    ]
-    return PathStats.of(np.concatenate(moving)), objectives[0].design.n_timesteps, 1
-
-
 def _warn_at_limit(rate: float | None) -> None:
-    if rate is None or abs(rate) < RATE_LIMIT:
-        return
-    warn(
-        f"rate='estimate' ended at its limit {rate:g}: the nonzero paths favour "
-        f"{'the strongest' if rate > 0 else 'no'} autocorrelation. This is common "
-        "and harmless; pass a number for rate to silence it.",
-        DataWarning,
-    )
+    if rate is not None and abs(rate) >= RATE_LIMIT:
+        warn(
+            f"rate='estimate' ended at its limit {rate:g}: the nonzero paths favour "
+            f"{'the strongest' if rate > 0 else 'no'} autocorrelation. This is common "
+            "and harmless; pass a number for rate to silence it.",
+            DataWarning,
+        )

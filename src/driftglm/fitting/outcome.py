@@ -47,13 +47,14 @@ class Forecaster:
     def steps(self, code: int, *, hold: bool, drift: bool = True) -> list[Step]:
         """Coefficients of a step, which may lie after the last, for every response.
 
-        `hold` keeps the last ones. Without `drift` those that are held are as certain as those of
-        the last step.
+        `hold` takes those of the last step for later ones; without `drift` they are as certain as
+        in the last step.
         """
         n_ahead = code - self.n_timesteps + 1
         if n_ahead > 0 and hold:
-            last = self.n_timesteps - 1
-            return [fit.held(n_ahead) if drift else fit.at(last) for fit in self.fits]
+            return [
+                fit.held(n_ahead) if drift else fit.at(fit.n_timesteps - 1) for fit in self.fits
+            ]
         return [fit.at(code) for fit in self.fits]
 
 
@@ -70,7 +71,7 @@ class Outcome:
     optimality, reason
         How close the solver came, and why it stopped.
     view
-        What the intercepts of the steps were taken to be (learned prior).
+        What the intercept of a step was taken to be (learned prior; see `views.py`).
     rate
         The rate of the paper's priors, given or estimated.
     """
@@ -91,8 +92,3 @@ class Outcome:
     def converged(self) -> bool:
         """Whether the tolerance was reached."""
         return self.reason is StopReason.CONVERGED
-
-
-def noise_ahead(noise: FloatArray, n_more: int) -> FloatArray:
-    """(T + n_more,) the last noise goes on."""
-    return np.concatenate([noise, np.full(n_more, noise[-1])])

@@ -1,17 +1,20 @@
-"""The posterior under the learned prior: views of the intercepts, starts, and the race between them."""
+"""The posterior under the learned prior: the best of several starts and views of the intercepts."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
+import numpy as np
+
 from driftglm._typing import FloatArray
+from driftglm.design import Design
 from driftglm.design.directions import direction_count
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
-from driftglm.fitting.outcome import Forecaster, Outcome, noise_ahead
+from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.solver_runs import Runs
@@ -23,7 +26,7 @@ from driftglm.solvers import CAVISolver, SolverResult, StopReason
 
 STARTS: tuple[Init, ...] = ("zero", "lasso-all", "ridge-all", "lasso-one")
 RACE = 10
-"""Passes after which views of the intercepts are compared: two rounds."""
+"""Passes after which views of the intercepts are compared."""
 
 
 @dataclass(frozen=True)
@@ -54,89 +57,49 @@ def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | N
     attempts: list[_Attempt] = []
     basis: FloatArray | None = None
     for view in views:
-        viewed = [
-            dataclasses.replace(each, per_step_share=view.per_step_share) for each in responses
-        ]
-        sample = viewed[0].sample()
+        viewed = [replace(each, per_step_share=view.per_step_share) for each in responses]
         design = viewed[0].centered(raw, order)
         unit = design.units(viewed[0].weights[order])
         if basis is None:
-            weight = float(viewed[0].weights.sum())
-            count = direction_count(prior.n_directions, design.n_features, weight)
-            basis = sample.directions(design.mean, unit, count)
+            basis = _basis(viewed[0], design, unit, prior)
         shared = SharedDirections(design.scores(basis), basis) if basis.size else None
         posed = pose(viewed, design, order, settings)
-        race = _Race(view, viewed, posed, runs, most)
+        bounds = [Bound.of(problem, prior, unit, shared) for problem in posed.problems]
         if earlier is None:
-            attempts.append(race.from_starts(prior, unit, shared))
+            solver, starts = CAVISolver(flat_first=view.flat_first), _starts(viewed, bounds, runs)
         else:
-            attempts.append(race.from_earlier(prior, unit, shared, earlier.forecasters[0]))
+            solver = CAVISolver(warm=True)
+            starts = iter([_continued(bounds, earlier.forecasters[0])])
+        run = partial(runs, solver.solve, bounds, coupling=posed.coupling, max_iter=most)
+        results = [run(states=start) for start in starts]
+        best_start = max(results, key=lambda result: float(result.history[-1]))
+        attempts.append(_Attempt(view, bounds, posed, best_start))
     best = max(attempts, key=lambda each: float(each.result.history[-1]))
     return _outcome(best, _finished(best, runs))
 
 
-@dataclass(frozen=True)
-class _Race:
-    """One view of the intercepts, and how far it is followed before views are compared."""
+def _basis(rows: Rows, design: Design, unit: FloatArray, prior: Learned) -> FloatArray:
+    """The shared directions: those in which the columns vary most."""
+    weight = float(rows.weights.sum())
+    count = direction_count(prior.n_directions, design.n_features, weight)
+    return rows.sample().directions(design.mean, unit, count)
 
-    view: View
-    responses: list[Rows]
-    posed: Posed
-    runs: Runs
-    max_iter: int
 
-    def from_starts(
-        self, prior: Learned, unit: FloatArray, shared: SharedDirections | None
-    ) -> _Attempt:
-        """The start of highest ELBO among `n_starts`."""
-        settings = self.runs.settings
-        first: Init = "zero" if settings.init == "auto" else settings.init
-        kinds = list(dict.fromkeys([first, *STARTS]))[: settings.n_starts]
-        paths = [[rows.start_paths(kind) for rows in self.responses] for kind in kinds]
-        bounds = self._bounds(prior, unit, shared)
-        solver = CAVISolver(flat_first=self.view.flat_first)
-        results = [
-            self._run(
-                solver,
-                bounds,
-                [
-                    bound.start_posterior(bound.tamed(beta))
-                    for bound, beta in zip(bounds, start, strict=True)
-                ],
-            )
-            for start in paths
+def _starts(responses: list[Rows], bounds: list[Bound], runs: Runs) -> Iterator[list[Posterior]]:
+    """The first `n_starts` starts, made one by one: a run changes what couples the responses."""
+    settings = runs.settings
+    first: Init = "zero" if settings.init == "auto" else settings.init
+    for kind in list(dict.fromkeys([first, *STARTS]))[: settings.n_starts]:
+        yield [
+            bound.start_posterior(bound.tamed(rows.start_paths(kind)))
+            for bound, rows in zip(bounds, responses, strict=True)
         ]
-        best = max(results, key=lambda result: float(result.history[-1]))
-        return _Attempt(self.view, bounds, self.posed, best)
-
-    def from_earlier(
-        self,
-        prior: Learned,
-        unit: FloatArray,
-        shared: SharedDirections | None,
-        earlier: Forecaster,
-    ) -> _Attempt:
-        """A fit of fewer steps gone on with."""
-        bounds = self._bounds(prior, unit, shared)
-        start = _continued(bounds, earlier)
-        result = self._run(CAVISolver(warm=True), bounds, start)
-        return _Attempt(self.view, bounds, self.posed, result)
-
-    def _bounds(
-        self, prior: Learned, unit: FloatArray, shared: SharedDirections | None
-    ) -> list[Bound]:
-        return [Bound.of(problem, prior, unit, shared) for problem in self.posed.problems]
-
-    def _run(
-        self, solver: CAVISolver, bounds: list[Bound], start: list[Posterior]
-    ) -> SolverResult[Posterior]:
-        return self.runs(solver, bounds, start, self.posed.coupling, max_iter=self.max_iter)
 
 
 def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
     """Where a fit of more steps starts."""
-    n_more = bounds[0].design.n_timesteps - earlier.n_timesteps
-    noise = noise_ahead(earlier.noise, n_more)
+    n_steps = bounds[0].design.n_timesteps
+    n_more, noise = n_steps - earlier.n_timesteps, earlier.noise_at(np.arange(n_steps))
     return [
         bound.warm_posterior(cast("PosteriorFit", fit).continued(n_more), noise)
         for bound, fit in zip(bounds, earlier.fits, strict=True)
@@ -146,20 +109,17 @@ def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
 def _finished(attempt: _Attempt, runs: Runs) -> SolverResult[Posterior]:
     """The attempt that won, followed to its end."""
     result = attempt.result
-    left = runs.settings.max_iter - result.n_iter
-    if result.reason is not StopReason.MAX_ITER or left <= 0:
+    remaining = runs.settings.max_iter - result.n_iter
+    if result.reason is not StopReason.MAX_ITER or remaining <= 0:
         return result
-    more = runs(CAVISolver(), attempt.bounds, result.states, attempt.posed.coupling, max_iter=left)
+    coupling = attempt.posed.coupling
+    more = runs(CAVISolver().solve, attempt.bounds, result.states, coupling, max_iter=remaining)
     return result.then(more)
 
 
 def _outcome(attempt: _Attempt, result: SolverResult[Posterior]) -> Outcome:
     parts = zip(attempt.bounds, result.states, attempt.posed.columns, strict=True)
-    fits = tuple(PosteriorFit.of(bound, state, columns) for bound, state, columns in parts)
-    return Outcome(
-        (Forecaster("drifting", fits, result.state.noise),),
-        result.history,
-        result.optimality,
-        result.reason,
-        view=attempt.view.name,
-    )
+    fits = tuple(PosteriorFit.of(*part) for part in parts)
+    forecaster = Forecaster("drifting", fits, result.state.noise)
+    ended = result.history, result.optimality, result.reason
+    return Outcome((forecaster,), *ended, view=attempt.view.name)

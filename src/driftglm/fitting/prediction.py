@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray, Matrix
+from driftglm.data.matrices import squares
 from driftglm.fitting.fits import Step
 from driftglm.fitting.outcome import Forecaster
 
 
-def eta_means(forecaster: Forecaster, X: Any, codes: IntArray | int, *, hold: bool) -> FloatArray:
+def eta_means(
+    forecaster: Forecaster, X: Matrix, codes: IntArray | int, *, hold: bool
+) -> FloatArray:
     """(n_rows, n_responses) mean of eta; `codes` are the rows' steps, or the step of all."""
     eta = np.empty((X.shape[0], len(forecaster.fits)))
     for rows, part, steps in _by_step(forecaster, X, codes, hold=hold):
@@ -22,7 +24,7 @@ def eta_means(forecaster: Forecaster, X: Any, codes: IntArray | int, *, hold: bo
 
 
 def eta_moments(
-    forecaster: Forecaster, X: Any, codes: IntArray | int, *, hold: bool, drift: bool = True
+    forecaster: Forecaster, X: Matrix, codes: IntArray | int, *, hold: bool, drift: bool = True
 ) -> tuple[FloatArray, FloatArray]:
     """(n_rows, n_responses) mean and variance of eta; a mode is certain."""
     if not forecaster.posterior:
@@ -30,15 +32,13 @@ def eta_moments(
         return mean, np.zeros_like(mean)
     mean, variance = np.empty((2, X.shape[0], len(forecaster.fits)))
     for rows, part, steps in _by_step(forecaster, X, codes, hold=hold, drift=drift):
-        squares = part.multiply(part) if hasattr(part, "multiply") else part * part
+        squared = squares(part)
         for k, step in enumerate(steps):
             mean[rows, k] = np.asarray(part @ step.coef).ravel() + step.intercept
             # sum_i (x_i - c_i)^2 var_i without forming x - c
             center, v = step.center, step.coef_variance
-            independent = squares @ v - 2 * (part @ (center * v)) + center**2 @ v
-            variance[rows, k] = (
-                np.maximum(np.asarray(independent).ravel(), 0) + step.intercept_variance
-            )
+            independent = np.asarray(squared @ v - 2 * (part @ (center * v)) + center**2 @ v)
+            variance[rows, k] = np.maximum(independent.ravel(), 0) + step.intercept_variance
             if step.joint.shape[1]:
                 shared = np.asarray(part @ step.joint) - center @ step.joint
                 variance[rows, k] += np.einsum("nr,nr->n", shared, shared)
@@ -46,8 +46,8 @@ def eta_moments(
 
 
 def _by_step(
-    forecaster: Forecaster, X: Any, codes: IntArray | int, *, hold: bool, drift: bool = True
-) -> Iterator[tuple[Any, Any, list[Step]]]:
+    forecaster: Forecaster, X: Matrix, codes: IntArray | int, *, hold: bool, drift: bool = True
+) -> Iterator[tuple[IntArray | slice, Matrix, list[Step]]]:
     """Rows of every step that occurs, their X, and its coefficients."""
     if isinstance(codes, int):
         yield slice(None), X, forecaster.steps(codes, hold=hold, drift=drift)

@@ -35,16 +35,6 @@ class Posed:
     columns: tuple[Columns, ...]
     coupling: Coupling
 
-    @property
-    def design(self) -> Design:
-        """That of all responses."""
-        return self.problems[0].design
-
-    @property
-    def weights(self) -> FloatArray:
-        """Those of all responses."""
-        return self.problems[0].weights
-
 
 def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: Settings) -> Posed:
     """The problems of some responses, over a design whose rows are theirs in `order`."""
@@ -75,11 +65,11 @@ def _coupled(
     """The responses' families, and the coupling that changes their offsets (and tilts) in place."""
     if not family.coupled:
         return [family for _ in offsets], Uncoupled()
+    start = tuple(offsets), np.ones_like(weights), weights
     if not settings.prior.posterior:  # a mode has next to no uncertainty to tilt
-        return [family for _ in offsets], Softmax(tuple(offsets), np.ones_like(weights), weights)
+        return [family for _ in offsets], Softmax(*start)
     tilts = tuple(np.zeros(weights.size) for _ in offsets)
-    coupling = Softmax(tuple(offsets), np.ones_like(weights), weights, tilts)
-    return [family.tilted(tilt) for tilt in tilts], coupling
+    return [family.tilted(tilt) for tilt in tilts], Softmax(*start, tilts)
 
 
 def _noise(rows: Rows, given: float | None) -> Noise:

@@ -10,15 +10,16 @@ import numpy as np
 from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray, VectorLike
 from driftglm.data.checks import check_numbers, check_weights, log_exposure
-from driftglm.data.features import feature_mask
+from driftglm.data.features import Names, feature_mask, listed
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError
 from driftglm.families import Family, family_named
 
 TWO = 2
-SHOWN = 5
+PER_ROW = ("y", "codes", "weights", "exposure")
+"""What `Vectors` and `Rows` have one number a row of."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Given:
     """What a user gave to `fit`, beside X."""
 
     y: Any
-    time: Any = None
-    sample_weight: Any = None
-    exposure: Any = None
+    time: VectorLike = None
+    sample_weight: VectorLike = None
+    exposure: VectorLike = None
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Reading:
     owner
         The estimator to name in messages.
     posterior, noise_asked
-        Whether the fit is a posterior, and whether the user wants noise estimated or gave it.
+        Whether the fit is a posterior, and whether the user wants noise estimated, or gave it.
     n_directions
-        Directions of a background, at most.
+        Shared directions, at most.
     intercept
         Whether there is an intercept.
     always_in, static
@@ -72,7 +73,7 @@ class Reading:
     threads: int = 1
     verbose: bool = False
 
-    def mask(self, argument: str, n_features: int, names: Any) -> BoolArray:
+    def mask(self, argument: str, n_features: int, names: Names) -> BoolArray:
         """Which columns `always_in` or `static` mean."""
         return feature_mask(getattr(self, argument), n_features, names, argument)
 
@@ -110,8 +111,11 @@ class Vectors:
 
     def take(self, keep: BoolArray) -> Vectors:
         """Some of the rows, on the same axis."""
-        found = {name: getattr(self, name)[keep] for name in ("y", "codes", "weights", "exposure")}
-        return dataclasses.replace(self, **found)
+        return dataclasses.replace(self, **{name: getattr(self, name)[keep] for name in PER_ROW})
+
+    def for_rows(self) -> dict[str, Any]:
+        """What `Rows` have in common with this, by name."""
+        return {name: getattr(self, name) for name in ("family", *PER_ROW)}
 
 
 def read_vectors(
@@ -127,8 +131,6 @@ def read_vectors(
     if reading.family.target == "classes":
         classes = _find_classes(y) if classes is None else classes
         target = class_numbers(y, classes)
-    else:
-        classes = None
     weights = check_weights(_weights(reading, y, given.sample_weight), n_rows)
     if axis is None:
         axis, codes = fit_axis(given.time, n_rows, reading.freq)
@@ -143,7 +145,7 @@ def read_vectors(
     return Vectors(target, codes, weights, exposure, axis, family, classes)
 
 
-def exposure_of(family: Family, exposure: Any, n_rows: int) -> FloatArray:
+def exposure_of(family: Family, exposure: VectorLike, n_rows: int) -> FloatArray:
     """The logarithm of the exposure, for families that take one; zeros where none is given."""
     if exposure is not None and not family.takes_exposure:
         raise DataError(f"family {family.name!r} takes no exposure; leave it out.")
@@ -180,16 +182,15 @@ def class_numbers(y: np.ndarray, classes: np.ndarray) -> FloatArray:
     """Positions in `classes`, as numbers."""
     known = np.isin(y, classes)
     if not known.all():
-        shown = ", ".join(repr(label) for label in classes[:SHOWN].tolist())
         raise DataError(
             f"y has the class {y[~known][:1].tolist()[0]!r}, which the model was not fitted "
-            f"with; it knows {shown}{', ...' if classes.size > SHOWN else ''}. Fit again "
-            "to add a class."
+            f"with; it knows {listed([repr(each) for each in classes.tolist()])}. Fit again to add "
+            "a class."
         )
     return np.searchsorted(classes, y).astype(np.float64)
 
 
-def _weights(reading: Reading, y: np.ndarray, sample_weight: Any) -> Any:
+def _weights(reading: Reading, y: np.ndarray, sample_weight: VectorLike) -> VectorLike:
     """Weights of the rows; those of classes multiply what the user gave."""
     if reading.class_weight is None:
         return sample_weight

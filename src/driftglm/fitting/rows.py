@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix
+from driftglm.data.features import Names
+from driftglm.data.matrices import dense
 from driftglm.design import ColumnDesign, Design, RowSample
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.families.base import CERTAIN, Scale
 from driftglm.fitting.column_checks import check_columns
-from driftglm.fitting.reading import Reading, Vectors
+from driftglm.fitting.reading import PER_ROW, Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
 from driftglm.objective import Intercepts
 
@@ -34,10 +36,10 @@ class Rows:
     family
         The distribution of y.
     exposure
-        (n_rows,) the part of eta the user gave: the log of the exposure, or zeros.
+        (n_rows,) the part of the linear predictor eta the user gave: the log of the exposure, or
+        zeros.
     per_step_share
-        (n_timesteps,) the share of a step's own mean in what is taken off a column there, the
-        rest being the mean over all rows; None: 0.
+        (n_timesteps,) by which mixture of means columns are centred (see `View`).
     always_in, static
         Masks over the columns.
     intercept
@@ -70,8 +72,6 @@ class Rows:
 
     def responses(self) -> list[Rows]:
         """The rows of every regression to be fitted: one, or one a class."""
-        if not self.family.coupled:
-            return [self]
         return [replace(self, y=y) for y in self.family.responses(self.y)]
 
     def before(self, step: int) -> Rows:
@@ -86,32 +86,26 @@ class Rows:
         chosen = np.flatnonzero(keep)
         if not chosen.size:
             raise DataError("no row is left of these; a fit needs some.")
-        codes = self.codes[chosen]
         return replace(
             self,
+            **{name: getattr(self, name)[chosen] for name in ("X", *PER_ROW)},
+            n_timesteps=int(self.codes[chosen].max()) + 1,
             per_step_share=None,  # it was computed from all rows
-            X=self.X[chosen],
-            y=self.y[chosen],
-            codes=codes,
-            weights=self.weights[chosen],
-            exposure=self.exposure[chosen],
-            n_timesteps=int(codes.max()) + 1,
         )
 
-    def extended(self, X: Any, later: Vectors) -> Rows:
+    def extended(self, X: Matrix, later: Vectors) -> Rows:
         """These rows followed by later ones."""
         used, n_steps = np.flatnonzero(later.has_weight), int(later.codes.max()) + 1
         later = later.take(later.has_weight)
         stack = sp.vstack if sp.issparse(self.X) or sp.issparse(X) else np.vstack
         both: Any = stack([self.X, X[used]])
+        pairs = {name: (getattr(self, name), getattr(later, name)) for name in PER_ROW}
+        joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
         return replace(
             self,
             family=later.family,
             X=both.tocsr() if hasattr(both, "tocsr") else both,
-            y=np.concatenate([self.y, later.y]),
-            codes=np.concatenate([self.codes, later.codes]),
-            weights=np.concatenate([self.weights, later.weights]),
-            exposure=np.concatenate([self.exposure, later.exposure]),
+            **joined,
             n_timesteps=max(self.n_timesteps, n_steps),
         )
 
@@ -121,20 +115,15 @@ class Rows:
 
     @property
     def target(self) -> FloatArray:
-        """What is fitted: y, without its mean if eta can do without it as well.
-
-        Digits are lost beside a large intercept.
-        """
-        if not self.family.quadratic:
-            return self.y
-        return np.asarray(self.y - (self.exposure + self.scale.center))
+        """Fitted: y, centred where nothing else depends on it. A large mean costs digits."""
+        centered = self.y - (self.exposure + self.scale.center)
+        return centered if self.family.quadratic else self.y
 
     @property
     def offset(self) -> FloatArray:
         """What is in eta before intercepts and paths."""
-        if self.family.quadratic:
-            return np.zeros(self.y.size)
-        return self.exposure + self.scale.center
+        center = self.exposure + self.scale.center
+        return np.zeros_like(center) if self.family.quadratic else center
 
     @property
     def ordinary(self) -> Any:
@@ -143,10 +132,10 @@ class Rows:
 
     @property
     def always_in_means(self) -> FloatArray:
-        """(T, n_always_in): what is taken off, so that columns do not compete with the intercept.
+        """(T, n_always_in): what always-in columns are centred by, the mean of all rows.
 
-        The mean of all rows: a feature that is always in has a component like the intercept's and is not
-        driven to any size by it, and what its mean does from step to step is worth knowing.
+        They are not centred by step: their prior is the intercept's, which does not inflate their
+        coefficients, so what their means do from step to step can be used.
         """
         columns = self._always_in_columns()
         if not self.intercept:
@@ -160,8 +149,7 @@ class Rows:
         return self.weights * np.exp(self.exposure)
 
     def _always_in_columns(self) -> FloatArray:
-        chosen = self.X[:, np.flatnonzero(self.always_in)]
-        return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen)
+        return dense(self.X[:, np.flatnonzero(self.always_in)])
 
     def design(self) -> tuple[Design, IntArray]:
         """The ordinary columns as they are, and the order of the design's rows."""
@@ -171,21 +159,21 @@ class Rows:
 
     def centered(self, design: Design, order: IntArray) -> Design:
         """The same, centred if there is an intercept."""
-        return (
-            design.centered(self._exposed[order], self.per_step_share) if self.intercept else design
-        )
+        if not self.intercept:
+            return design
+        return design.centered(self._exposed[order], self.per_step_share)
 
     def sample(self) -> RowSample:
-        """What the directions of a background are found from."""
+        """What the shared directions are found from."""
         return RowSample(self.ordinary, self.codes, self.weights, threads=self.threads)
 
     def own_means(self) -> tuple[FloatArray, float]:
-        """How far each step's intercept is its own, W / (1 / variance + W), and the variance.
+        """The share of its own mean by which each step is centred, and the variance it comes from.
 
-        `variance` is that of the steps' intercepts beyond chance (DerSimonian and Laird's estimate)
-        and W what a step's rows say about its intercept. Where intercepts move, what a column's mean
-        does from step to step cannot be told from what the intercept does; a column that competes
-        with the intercept for it can be given any coefficient.
+        `variance` is that of the steps' intercepts beyond chance (DerSimonian and Laird's
+        estimate). The share is W / (1 / variance + W), with W the information of a step's rows
+        about its intercept: where intercepts move, a column whose mean moves too could otherwise
+        take their place with any coefficient.
         """
         target, weights = self._working_response(by_step=False)
         total = np.bincount(self.codes, weights, self.n_timesteps)
@@ -195,7 +183,7 @@ class Rows:
         n_free = float(self.weights.sum()) - int(seen.sum())
         noise = float(np.sum(weights * within**2)) / n_free if n_free > 0 else np.inf
         share = np.zeros(self.n_timesteps)
-        if not 0.0 < noise < np.inf or seen.sum() < 2:  # noqa: PLR2004
+        if not 0.0 < noise < np.inf or not seen.sum() > 1:
             return share, 0.0
         precision = total[seen] / noise
         overall = float(np.sum(precision * mean) / precision.sum())
@@ -250,9 +238,8 @@ class Rows:
         if self.intercept and by_step:
             for step in np.unique(self.codes):
                 rows = self.codes == step
-                eta[rows] = self.exposure[rows] + self.family.center(
-                    self.y[rows], self.weights[rows], self.exposure[rows]
-                )
+                given = self.y[rows], self.weights[rows], self.exposure[rows]
+                eta[rows] = self.exposure[rows] + self.family.center(*given)
         curvature = self.family.curvature(self.y, eta, CERTAIN, self.weights)
         return self.family.score(self.y, eta, CERTAIN, self.weights) / curvature, curvature
 
@@ -263,19 +250,14 @@ class Rows:
         return np.asarray((sums / np.where(total > 0, total, 1.0))[self.codes])
 
 
-def rows_in_memory(X: Any, vectors: Vectors, reading: Reading, names: Any) -> Rows:
+def rows_in_memory(X: Matrix, vectors: Vectors, reading: Reading, names: Names) -> Rows:
     """Rows whose X is an array or a CSR matrix in this process."""
-    check_columns(X, names, intercept=reading.intercept, threads=reading.threads)
+    check_columns(X, names, intercept=reading.intercept)
     weighted = vectors.has_weight
-    used = vectors.take(weighted)
     return Rows(
         X=X if weighted.all() else X[np.flatnonzero(weighted)],
-        y=used.y,
-        codes=used.codes,
-        weights=used.weights,
-        family=used.family,
-        exposure=used.exposure,
-        n_timesteps=used.axis.n_timesteps,
+        **vectors.take(weighted).for_rows(),
+        n_timesteps=vectors.axis.n_timesteps,
         always_in=reading.mask("always_in", X.shape[1], names),
         static=reading.mask("static", X.shape[1], names),
         intercept=reading.intercept,

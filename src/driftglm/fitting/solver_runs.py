@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from driftglm.fitting.checkpoint import Checkpoint
 from driftglm.fitting.settings import Settings
+from driftglm.objective import Problem
 from driftglm.solvers import SolverResult
+from driftglm.solvers.base import AnyState
 from driftglm.solvers.coupling import Coupling
 
 
@@ -22,18 +23,18 @@ class Runs:
 
     def __call__(
         self,
-        solver: Any,
-        problems: Sequence[Any],
-        states: Sequence[Any],
+        solve: Callable[..., SolverResult[AnyState]],
+        problems: Sequence[Problem],
+        states: Sequence[AnyState],
         coupling: Coupling,
         *,
         max_iter: int | None = None,
-    ) -> SolverResult[Any]:
-        """Run a solver, or read its result where the checkpoint has it."""
+    ) -> SolverResult[AnyState]:
+        """Run a solver by its method `solve`, or read its result where the checkpoint has it."""
         stage = None if self.checkpoint is None else self.checkpoint.next_stage(coupling)
         if stage is not None and (done := stage.result()) is not None:
             return done
-        result: SolverResult[Any] = solver.solve(
+        result = solve(
             problems,
             states,
             max_iter=max_iter or self.settings.max_iter,

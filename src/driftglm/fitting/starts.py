@@ -10,14 +10,15 @@ the last step in turn, so that reversing time does not change them.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm.data.matrices import divided, squares
 
 Init = Literal["auto", "lasso-one", "lasso-all", "ridge-all", "zero"]
 Maker = Literal["lasso", "ridge"]
@@ -33,8 +34,8 @@ N_WORSE = 3
 class StartData:
     """What a starting fit needs: plain rows, the intercepts already taken out of the target.
 
-    `target` has every step's own mean (and the always-in features) removed, because an
-    intercept path follows the steps' means anyway.
+    `target` has the mean of each step and the always-in features removed: an intercept path follows
+    the steps' means anyway.
     """
 
     X: Any
@@ -46,9 +47,8 @@ class StartData:
     def of_steps(self, keep: np.ndarray) -> StartData:
         """The rows of some steps."""
         rows = np.flatnonzero(keep[self.codes])
-        return StartData(
-            self.X[rows], self.target[rows], self.codes[rows], self.weights[rows], self.center
-        )
+        part = self.X[rows], self.target[rows], self.codes[rows], self.weights[rows]
+        return StartData(*part, self.center)
 
 
 def start_paths(kind: Init, data: StartData, n_timesteps: int) -> FloatArray:
@@ -58,18 +58,16 @@ def start_paths(kind: Init, data: StartData, n_timesteps: int) -> FloatArray:
         return np.zeros((n_features, n_timesteps))
     scale = _root_mean_square(data.X, data.weights, about_mean=data.center)
     scale[scale == 0] = 1.0
-    X = data.X.multiply(1.0 / scale).tocsr() if hasattr(data.X, "multiply") else data.X / scale
-    data = StartData(X, data.target, data.codes, data.weights, data.center)
+    data = replace(data, X=divided(data.X, scale))
     seen = np.unique(data.codes)
+    maker: Maker = "ridge" if kind == "ridge-all" else "lasso"
+    folds = [(seen[seen != out], out) for out in (seen[0], seen[-1])]
     if kind == "lasso-one":
-        strength = _strength("lasso", [(data, seen[-2:-1], seen[-1])] if seen.size > 1 else [])
+        folds = [(seen[-2:-1], seen[-1])]
+    strength = _strength(maker, data, folds) if seen.size > 1 else None
+    if kind == "lasso-one":
         data = data.of_steps(np.arange(n_timesteps) == seen[-1])
-        coef = next(_fit("lasso", data, [strength]))
-    else:
-        maker: Maker = "lasso" if kind == "lasso-all" else "ridge"
-        folds = [(data, seen[seen != out], out) for out in (seen[0], seen[-1])]
-        strength = _strength(maker, folds if seen.size > 1 else [])
-        coef = next(_fit(maker, data, [strength]))
+    coef = next(_fit(maker, data, [strength]))
     return np.tile((coef / scale)[:, None], (1, n_timesteps))
 
 
@@ -78,31 +76,28 @@ def _root_mean_square(X: Any, weights: FloatArray, *, about_mean: bool) -> Float
     total = weights.sum()
     mean = np.asarray(weights @ X).ravel() / total if about_mean else np.zeros(X.shape[1])
     if hasattr(X, "multiply"):
-        raw = np.asarray(weights @ X.multiply(X)).ravel() / total
+        raw = np.asarray(weights @ squares(X)).ravel() / total
         square, rounding = raw - mean**2, 1e-13 * raw
     else:
         square, rounding = weights @ (X - mean) ** 2 / total, 1e-24 * mean**2
     return np.sqrt(np.where(square > rounding, square, 0.0))
 
 
-def _strength(maker: Maker, folds: list[tuple[StartData, IntArray, int]]) -> float | None:
-    """The relative strength of least error on the held-out steps; None where none can be held."""
-    if not folds:
-        return None
+def _strength(maker: Maker, data: StartData, folds: list[tuple[IntArray, int]]) -> float:
+    """The relative strength of least error on steps that are held out of the fit."""
     grid = LASSO_GRID if maker == "lasso" else RIDGE_GRID
-    n_steps = int(max(fold[0].codes.max() for fold in folds)) + 1
+    steps = np.arange(int(data.codes.max()) + 1)
     totals = np.zeros(grid.size)
-    for data, train, test in folds:
-        train_data = data.of_steps(np.isin(np.arange(n_steps), train))
-        test_data = data.of_steps(np.arange(n_steps) == test)
-        totals += _errors(maker, train_data, test_data, grid)
+    for train, test in folds:
+        used, held_out = data.of_steps(np.isin(steps, train)), data.of_steps(steps == test)
+        totals += _errors(maker, used, held_out, grid)
     return float(grid[int(np.argmin(totals))])
 
 
 def _errors(maker: Maker, train: StartData, test: StartData, grid: FloatArray) -> FloatArray:
     """Held-out error per strength; infinite past the point where it keeps rising."""
     errors = np.full(grid.size, np.inf)
-    for k, coef in enumerate(_fit(maker, train, list(grid))):
+    for k, coef in enumerate(_fit(maker, train, grid)):
         residual = test.target - test.X @ coef
         if test.center:
             residual = residual - np.average(residual, weights=test.weights)
@@ -113,25 +108,25 @@ def _errors(maker: Maker, train: StartData, test: StartData, grid: FloatArray) -
     return errors
 
 
-def _fit(maker: Maker, data: StartData, grid: list[Any]) -> Iterator[FloatArray]:
+def _fit(maker: Maker, data: StartData, grid: Iterable[float | None]) -> Iterator[FloatArray]:
     """Coefficients along a grid of relative strengths, each fit started from the one before."""
     from sklearn.linear_model import Lasso, Ridge  # a third of a second; most fits start at zero
 
     n_features = data.X.shape[1]
     deviation = float(np.sqrt(np.average(data.target**2, weights=data.weights)))
-    center = data.center
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SklearnConvergenceWarning)
         if maker == "ridge":
             for relative in grid:
-                model = Ridge(alpha=n_features * (relative or 1.0), fit_intercept=center, tol=1e-6)
+                alpha = n_features * (relative or 1.0)
+                model = Ridge(alpha=alpha, fit_intercept=data.center, tol=1e-6)
                 yield model.fit(data.X, data.target, sample_weight=data.weights).coef_
             return
         weighted = data.weights * data.target
         largest = float(np.max(np.abs(data.X.T @ weighted), initial=0.0) / data.weights.sum())
         # Donoho and Johnstone's universal threshold where no step can be held out.
         universal = deviation * np.sqrt(2 * np.log(max(n_features, 2)) / data.weights.sum())
-        model = Lasso(fit_intercept=center, warm_start=True, tol=1e-3, max_iter=200)
+        model = Lasso(fit_intercept=data.center, warm_start=True, tol=1e-3, max_iter=200)
         for relative in grid:
             strength = universal if relative is None else relative * largest
             model.set_params(alpha=max(strength, 1e-12 * max(deviation, 1e-300)))

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, MatrixLike
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
-from driftglm.fitting.extrapolation import LEAST_STEPS, Extrapolation
+from driftglm.fitting.extrapolation import LEAST_STEPS, Extrapolation, settled
 from driftglm.fitting.solver_runs import progress_line
 from driftglm.fitting.text_data import Background, Contexts, column_names
 from driftglm.fitting.text_remote import add_up, check_counts, gathered, locate, word_engine
 from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
 from driftglm.fitting.worker_rows import Workers
 from driftglm.solvers.coupling import Uncoupled
-from driftglm.solvers.text_engine import WordEngine
 
 N_VALIDATION_STEPS = 2
 
@@ -45,16 +48,16 @@ class TextPlan:
         The estimator and its parameters, for the fingerprint of a checkpoint.
     """
 
-    background: Any
+    background: ArrayLike
     smoothing: float
     center: bool
     settings: TextSettings
     extrapolate: str
-    vocabulary: Any
+    vocabulary: Iterable[object] | None
     freq: Freq
     verbose: bool
     owner: str
-    params: dict[str, Any]
+    params: Mapping[str, object]
 
     def base(self, contexts: Contexts, n_steps: int) -> tuple[FloatArray, Background | None]:
         """Background (T, V), and about which mean effects are taken."""
@@ -90,7 +93,7 @@ class FittedText:
     axis, words
         The steps, and the names of the words.
     base
-        (T, V) background before it is corrected for its own path and the effects' means.
+        (T, V) background before its drift and the effects' means are taken into account.
     n_contexts
         How many contexts there were.
     extrapolate
@@ -106,15 +109,20 @@ class FittedText:
 
 
 def fit_documents(
-    skin: Any, counts: Any, effects: Any, time: Any, plan: TextPlan, workers: Workers
+    estimator: BaseEstimator,
+    counts: MatrixLike,
+    effects: object,
+    time: object,
+    plan: TextPlan,
+    workers: Workers,
 ) -> FittedText:
-    """Read, check and fit what a user gave to `skin`, an estimator."""
+    """Read, check and fit what a user gave to an estimator; any of it may be a Dask collection."""
     advice = resuming_advice(workers.checkpoint)
     with word_engine(counts, workers.n_workers, advice, verbose=plan.verbose) as engine:
-        counts = locate(counts, engine, plan.extrapolate)
-        words = _words(plan.vocabulary, counts)
-        table = check_counts(counts, words)
-        rows = validate_data(skin, gathered(effects), accept_sparse="csr", dtype=np.float64)
+        located = locate(counts, engine, plan.extrapolate)
+        words = _words(plan.vocabulary, located)
+        table = check_counts(located, words)
+        rows = validate_data(estimator, gathered(effects), accept_sparse="csr", dtype=np.float64)
         if rows.shape[0] != table.shape[0]:
             raise DataError(
                 f"effects has {rows.shape[0]} rows but counts has {table.shape[0]} documents; "
@@ -124,34 +132,26 @@ def fit_documents(
         contexts = add_up(table, rows, codes)
         if not contexts.codes.size:
             raise DataError("no document has a token; at least one count must be positive.")
-        file: Checkpoint | None = None
-        if workers.checkpoint is not None:
-            file = Checkpoint.at(workers.checkpoint, _fingerprint(contexts, axis, plan))
-        result, base = fit_contexts(contexts, axis.n_timesteps, plan, engine, file)
-        choice = plan.extrapolate
-        if choice == "validate":
-            choice = _validated(contexts, plan, engine, file) or "auto"
+        plan = replace(plan, settings=replace(plan.settings, engine=engine))
+        path = workers.checkpoint
+        file = None if path is None else Checkpoint.at(path, _fingerprint(contexts, axis, plan))
+        result, base = fit_contexts(contexts, axis.n_timesteps, plan, file)
+        validate = partial(_validated, contexts, plan, file)
+        choice = settled(plan.extrapolate, validate, posterior=result.fit.posterior_known)
     if file is not None:
         file.remove()
-    if choice == "auto":
-        choice = "forecast" if result.fit.posterior_known else "hold"
-    settled = cast("Extrapolation", choice)
-    return FittedText(result, axis, words, base, int(contexts.codes.size), settled)
+    return FittedText(result, axis, words, base, int(contexts.codes.size), choice)
 
 
 def fit_contexts(
-    contexts: Contexts,
-    n_steps: int,
-    plan: TextPlan,
-    engine: WordEngine | None = None,
-    file: Checkpoint | None = None,
+    contexts: Contexts, n_steps: int, plan: TextPlan, file: Checkpoint | None
 ) -> tuple[TextResult, FloatArray]:
     """Fit contexts, wherever their counts are; also the background they were fitted with."""
     base, center = plan.base(contexts, n_steps)
     result = solve_text(
         contexts,
         base,
-        replace(plan.settings, center=center, engine=engine),
+        replace(plan.settings, center=center),
         progress=progress_line if plan.verbose else None,
         journal=None if file is None else file.next_stage(Uncoupled()),
     )
@@ -160,14 +160,14 @@ def fit_contexts(
     return result, base
 
 
-def _validated(
-    contexts: Contexts, plan: TextPlan, engine: WordEngine | None, file: Checkpoint | None
-) -> Literal["forecast", "hold"] | None:
+def _validated(contexts: Contexts, plan: TextPlan, file: Checkpoint | None) -> Extrapolation | None:
     """Hold or forecast, by the likelihood one step ahead on the last training steps.
 
     None: there are too few steps to hold one out.
     """
     seen = np.unique(contexts.codes)
+    if seen.size < LEAST_STEPS:
+        return None
     gain = 0.0
     for step in seen[2:][-N_VALIDATION_STEPS:]:
         past = contexts.before(int(step))
@@ -176,12 +176,10 @@ def _validated(
         quiet = replace(plan.of_first(n_past), verbose=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
-            fit = fit_contexts(past, n_past, quiet, engine, file)[0].fit
+            fit = fit_contexts(past, n_past, quiet, file)[0].fit
         for forecast, sign in ((True, 1.0), (False, -1.0)):
             ahead = fit.step(int(step), forecast=forecast)
             gain += sign * float(ahead.log_likelihoods(now.counts, now.effects).sum())
-    if seen.size < LEAST_STEPS:
-        return None
     return "forecast" if gain > 0 else "hold"
 
 
@@ -190,12 +188,12 @@ def _fingerprint(contexts: Contexts, axis: TimeAxis, plan: TextPlan) -> Fingerpr
     facts = {"n_contexts": contexts.codes.size, "n_words": contexts.n_words}
     base, _ = plan.base(contexts, axis.n_timesteps)
     by_step = np.bincount(contexts.codes, contexts.totals, axis.n_timesteps)
-    weighed = np.asarray(contexts.effects.T @ contexts.totals).ravel()
-    sums = [by_step, weighed, base.sum(axis=0)]
+    by_effect = np.asarray(contexts.effects.T @ contexts.totals).ravel()
+    sums = [by_step, by_effect, base.sum(axis=0)]
     return Fingerprint.of(plan.owner, plan.params, facts, sums)
 
 
-def _words(vocabulary: Any, counts: Any) -> np.ndarray:
+def _words(vocabulary: Iterable[object] | None, counts: Any) -> np.ndarray:
     given = vocabulary if vocabulary is not None else column_names(counts)
     n_words = int(np.shape(counts)[1]) if given is None and np.ndim(counts) != 1 else 0
     words = [f"w{j}" for j in range(n_words)] if given is None else [str(word) for word in given]

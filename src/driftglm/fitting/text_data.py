@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_array
 
-from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from driftglm.data.matrices import dense, divided, squares
 from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
-from driftglm.solvers.text_problem import (
-    TextProblem,
-    WordCounts,
-    add_documents,
-    counts_by_word,
-)
+from driftglm.solvers.text_problem import TextProblem, WordCounts, add_documents, counts_by_word
 
 Background = Literal["step", "all"]
-Words = Sequence[str] | NDArray[Any]
+Words: TypeAlias = Sequence[str] | NDArray[Any]
 
 
-def read_counts(counts: Any, words: Words | None) -> csr_array:
+def read_counts(counts: MatrixLike, words: Words | None) -> csr_array:
     """Counts (docs, V), whole or not, none negative.
 
     The columns of a frame are matched to `words` by name: those the model does not know are
@@ -55,12 +52,13 @@ def read_counts(counts: Any, words: Words | None) -> csr_array:
     return table
 
 
-def read_table(counts: Any) -> csr_array:
+def read_table(counts: MatrixLike) -> csr_array:
     """Numbers, none of them missing or infinite."""
-    matrix = check_array(
-        _as_matrix(counts), accept_sparse="csr", dtype=np.float64, ensure_min_features=1
-    )
-    table = csr_array(matrix)
+    sparse = getattr(counts, "sparse", None)
+    with suppress(AttributeError, TypeError):
+        # A pandas frame of sparse columns is read without filling it; others have no such matrix.
+        counts = counts if sparse is None else sparse.to_coo().tocsr()
+    table = csr_array(check_array(counts, accept_sparse="csr", dtype=np.float64))
     table.sum_duplicates()
     return table
 
@@ -82,22 +80,13 @@ def refuse_negative(lowest: float, document: int) -> None:
         )
 
 
-def column_names(table: Any) -> list[str] | None:
+def column_names(table: object) -> list[str] | None:
     """Names of a frame's columns, if it is one and they are strings."""
     columns = getattr(table, "columns", None)
     if columns is None:
         return None
     names = list(columns)
     return names if all(isinstance(name, str) for name in names) else None
-
-
-def _as_matrix(table: Any) -> Any:
-    """A frame of sparse columns without filling it."""
-    sparse = getattr(table, "sparse", None)
-    try:
-        return sparse.to_coo().tocsr() if sparse is not None else table
-    except (AttributeError, TypeError):
-        return table
 
 
 @dataclass(frozen=True)
@@ -151,12 +140,11 @@ class Contexts:
     def of_steps(self, keep: BoolArray) -> Contexts:
         """The contexts of some steps; steps keep their numbers."""
         chosen = np.flatnonzero(keep[self.codes])
-        return Contexts(
-            self.counts[chosen], self.effects[chosen], self.codes[chosen], np.empty(0, int)
-        )
+        counts, effects = self.counts[chosen], self.effects[chosen]
+        return Contexts(counts, effects, self.codes[chosen], np.empty(0, int))
 
 
-def collapse(counts: csr_array, effects: Any, codes: IntArray) -> Contexts:
+def collapse(counts: csr_array, effects: Matrix, codes: IntArray) -> Contexts:
     """Add up the counts of documents that share step and effects: exact for this model."""
     full = np.asarray(counts.sum(axis=1)).ravel() > 0
     chosen, member = find_contexts(effects, codes, full)
@@ -226,25 +214,15 @@ def varying(contexts: Contexts, kind: Background | None) -> BoolArray:
     steps = contexts.codes if kind == "step" else np.zeros_like(contexts.codes)
     for t in np.unique(steps):
         part = effects[np.flatnonzero(steps == t)]
-        low, high = (_dense_row(part.min(axis=0)), _dense_row(part.max(axis=0)))
-        out |= low < high
+        out |= dense(part.min(axis=0)).ravel() < dense(part.max(axis=0)).ravel()
     return out
-
-
-def _dense_row(row: Any) -> FloatArray:
-    return np.asarray(row.toarray() if hasattr(row, "toarray") else row).ravel()
 
 
 def effect_design(
     contexts: Contexts, n_timesteps: int, kind: Background | None, unit: FloatArray
 ) -> ColumnDesign:
     """Effects in the units of the fit; `kind` says about which mean, None about zero."""
-    effects: Any = contexts.effects
-    scaled = (
-        csr_array(effects.multiply(1.0 / unit))
-        if hasattr(effects, "multiply")
-        else (effects / unit)
-    )
+    scaled = divided(contexts.effects, unit)
     design, _ = ColumnDesign.from_matrix(scaled, contexts.codes, n_timesteps)
     if kind is None:
         return design
@@ -254,12 +232,10 @@ def effect_design(
 def effect_units(contexts: Contexts) -> FloatArray:
     """(F,) 1 for indicators, the token-weighted standard deviation for other effects."""
     effects, weights = contexts.effects, contexts.totals
-    sparse = hasattr(effects, "multiply")
-    squares = effects.multiply(effects) if sparse else effects**2
+    squared = squares(effects)
     mean = np.asarray(weights @ effects).ravel() / weights.sum()
-    second = np.asarray(weights @ squares).ravel() / weights.sum()
-    values = (effects, squares)
-    binary = np.asarray(abs(values[0] - values[1]).sum(axis=0)).ravel() == 0
+    second = np.asarray(weights @ squared).ravel() / weights.sum()
+    binary = np.asarray(abs(effects - squared).sum(axis=0)).ravel() == 0
     deviation = np.sqrt(np.maximum(second - mean**2, 0.0))
     unit = np.where(deviation > 1e-9 * np.sqrt(second), deviation, np.sqrt(second))
     return np.where(binary | (unit == 0), 1.0, unit)
@@ -267,6 +243,5 @@ def effect_units(contexts: Contexts) -> FloatArray:
 
 def text_problem(contexts: Contexts, background: FloatArray, design: ColumnDesign) -> TextProblem:
     """What the solvers take."""
-    by_word = contexts.by_word()
     base = np.ascontiguousarray(background.T)
-    return TextProblem(design, by_word, base, contexts.totals, contexts.remote)
+    return TextProblem(design, contexts.by_word(), base, contexts.totals, contexts.remote)

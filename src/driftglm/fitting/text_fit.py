@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, Matrix
+from driftglm.data.matrices import squares
 from driftglm.solvers.text_learned import TextPosterior
 from driftglm.solvers.text_mode import TextMode
 
@@ -36,10 +37,9 @@ class Uncertainty:
         linear = -2.0 * center[:n_effects, None] * known
         return cls(np.einsum("i,iw->w", center**2, variance), linear, known)
 
-    def half(self, effects: Any) -> FloatArray:
+    def half(self, effects: Matrix) -> FloatArray:
         """(n, V) half the variance of every log rate."""
-        squared = effects.multiply(effects) if hasattr(effects, "multiply") else effects**2
-        found = np.asarray(effects @ self.linear) + np.asarray(squared @ self.square)
+        found = np.asarray(effects @ self.linear) + np.asarray(squares(effects) @ self.square)
         return np.asarray(0.5 * np.maximum(found + self.constant, 0.0))
 
 
@@ -61,7 +61,7 @@ class TextStep:
     coef: FloatArray
     uncertainty: Uncertainty | None = None
 
-    def log_probabilities(self, effects: Any) -> Iterator[tuple[slice, FloatArray]]:
+    def log_probabilities(self, effects: Matrix) -> Iterator[tuple[slice, FloatArray]]:
         """Rows and their (n, V) log probabilities, a few hundred rows at a time."""
         for start in range(0, effects.shape[0], N_ROWS_AT_ONCE):
             part = slice(start, start + N_ROWS_AT_ONCE)
@@ -71,7 +71,7 @@ class TextStep:
                 eta += self.uncertainty.half(effects[part])
             yield part, log_softmax(eta, axis=1)
 
-    def log_likelihoods(self, counts: Any, effects: Any) -> FloatArray:
+    def log_likelihoods(self, counts: Matrix, effects: Matrix) -> FloatArray:
         """(n_docs,) log-likelihood of documents."""
         out = np.zeros(effects.shape[0])
         for part, found in self.log_probabilities(effects):
@@ -89,7 +89,7 @@ class TextFit:
     Parameters
     ----------
     base
-        (T, V) background before it is corrected for its own path and the effects' means.
+        (T, V) background before its drift and the effects' means are taken into account.
     center
         (T, F') what is taken off every effect.
     unit
@@ -144,19 +144,15 @@ class TextFit:
     def step(self, code: int, *, forecast: bool) -> TextStep:
         """The model of a step, which may lie after the last."""
         last = self.n_timesteps - 1
-        at = min(code, last)
-        variance: FloatArray | None = None
         if code > last and forecast:
             coef, variance = self._ahead(code - last)
         else:
-            coef = self._paths()[:, :, at]
-        coef = (coef / self.unit).T
-        background = self.base[at] - np.einsum("i,iw->w", self.center[at], coef)
-        uncertainty: Uncertainty | None = None
-        if variance is not None:
-            uncertainty = Uncertainty.of(
-                (variance / self.unit**2).T, self.center[at], self.n_effects
-            )
+            coef, variance = self._paths()[:, :, min(code, last)], None
+        coef, center = (coef / self.unit).T, self.center[min(code, last)]
+        background = self.base[min(code, last)] - np.einsum("i,iw->w", center, coef)
+        if variance is None:
+            return TextStep(background, coef[: self.n_effects])
+        uncertainty = Uncertainty.of((variance / self.unit**2).T, center, self.n_effects)
         return TextStep(background, coef[: self.n_effects], uncertainty)
 
 

@@ -7,41 +7,34 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike
 from driftglm.distributed.client import Future, client_for, engine_errors
 from driftglm.distributed.text import TextEngine
 from driftglm.distributed.text_counts import Block, RemoteCounts, first_contexts, step_sums
 from driftglm.exceptions import DataError
-from driftglm.fitting.text_data import (
-    Background,
-    Contexts,
-    Words,
-    collapse,
-    column_names,
-    find_contexts,
-    log_shares,
-    lowest_count,
-    read_counts,
-    read_table,
-    refuse_negative,
-)
+from driftglm.fitting import text_data
+from driftglm.fitting.text_data import Background, Contexts, Words
 from driftglm.solvers.text_problem import WordCounts
 
 N_AXES = 2
+Counts = TypeVar("Counts")
 
 
-def on_workers(table: Any) -> bool:
+def on_workers(table: object) -> bool:
     """Whether it is a collection of Dask, or a list with one."""
     parts = table if isinstance(table, list | tuple) else [table]
     return any(hasattr(part, "__dask_graph__") for part in parts)
 
 
 @contextmanager
-def word_engine(counts: Any, n_workers: int | None, advice: str, *, verbose: bool) -> Iterator[Any]:
+def word_engine(
+    counts: object, n_workers: int | None, advice: str, *, verbose: bool
+) -> Iterator[TextEngine | None]:
     """Who updates the words: workers if counts are there or workers are asked for, else None."""
     if n_workers is None and not on_workers(counts):
         yield None
@@ -56,12 +49,12 @@ def word_engine(counts: Any, n_workers: int | None, advice: str, *, verbose: boo
             engine.close()
 
 
-def gathered(table: Any) -> Any:
-    """Effects and time, which are the client's; they may come from Dask."""
-    return table.compute() if hasattr(table, "__dask_graph__") else table
+def gathered(table: object) -> Any:
+    """Effects and time, which this process needs; they may come from Dask."""
+    return table.compute() if hasattr(table, "compute") and on_workers(table) else table
 
 
-def locate(counts: Any, engine: TextEngine | None, extrapolate: str) -> Any:
+def locate(counts: Counts, engine: TextEngine | None, extrapolate: str) -> Counts | RemoteCounts:
     """Counts as they are, or by block on the workers."""
     if engine is None or not on_workers(counts):
         return counts
@@ -73,11 +66,11 @@ def locate(counts: Any, engine: TextEngine | None, extrapolate: str) -> Any:
     table = RemoteCounts(engine, _grid(counts), _read_block)
     for first, row in zip(table.starts, table.facts, strict=False):
         lowest, document = min(block.lowest for block in row)
-        refuse_negative(lowest, int(first) + document)
+        text_data.refuse_negative(lowest, int(first) + document)
     return table
 
 
-def _grid(counts: Any) -> list[list[Any]]:
+def _grid(counts: object) -> list[list[Any]]:
     """Delayed tables in rows of blocks."""
     delayed = import_module("dask.delayed").Delayed
     parts = [counts] if isinstance(counts, delayed) else counts
@@ -91,15 +84,15 @@ def _grid(counts: Any) -> list[list[Any]]:
     )
 
 
-def _read_block(block: Any) -> Block:
-    table = read_table(block)
-    return Block.of(table, lowest_count(table), column_names(block))
+def _read_block(block: MatrixLike) -> Block:
+    table = text_data.read_table(block)
+    return Block.of(table, text_data.lowest_count(table), text_data.column_names(block))
 
 
-def check_counts(counts: Any, words: Words) -> Any:
+def check_counts(counts: MatrixLike | RemoteCounts, words: Words) -> csr_array | RemoteCounts:
     """Counts whose columns are the words."""
     if not isinstance(counts, RemoteCounts):
-        return read_counts(counts, words)
+        return text_data.read_counts(counts, words)
     if counts.shape[1] != len(words) or counts.columns not in (None, list(words)):
         raise DataError(
             f"counts has {counts.shape[1]} columns on the workers and the vocabulary "
@@ -108,18 +101,17 @@ def check_counts(counts: Any, words: Words) -> Any:
     return counts
 
 
-def add_up(counts: Any, effects: Any, codes: IntArray) -> Contexts:
+def add_up(counts: csr_array | RemoteCounts, effects: Matrix, codes: IntArray) -> Contexts:
     """Documents with the same step and effects, wherever their counts are."""
     if not isinstance(counts, RemoteCounts):
-        return collapse(counts, effects, codes)
+        return text_data.collapse(counts, effects, codes)
     tokens = counts.totals
-    chosen, member = find_contexts(effects, codes, tokens > 0)
-    found = counts.by_context(member, chosen.size)
+    chosen, member = text_data.find_contexts(effects, codes, tokens > 0)
+    words = counts.by_context(member, chosen.size)
     totals = np.zeros(chosen.size)
     np.add.at(totals, member[member >= 0], tokens[member >= 0])
-    return RemoteContexts(
-        counts, effects[chosen], codes[chosen], member, counts.engine, found, totals
-    )
+    found = counts, effects[chosen], codes[chosen], member
+    return RemoteContexts(*found, counts.engine, words, totals)
 
 
 @dataclass(frozen=True)
@@ -160,4 +152,6 @@ class RemoteContexts(Contexts):
     def log_background(self, n_timesteps: int, kind: Background, smoothing: float) -> FloatArray:
         """(T, V) log of smoothed word shares."""
         sums = step_sums(self.engine, self.words, self.codes, n_timesteps)
-        return log_shares(sums if kind == "step" else sums.sum(axis=0), n_timesteps, smoothing)
+        return text_data.log_shares(
+            sums if kind == "step" else sums.sum(axis=0), n_timesteps, smoothing
+        )

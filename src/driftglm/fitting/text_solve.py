@@ -9,14 +9,8 @@ import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.design import ColumnDesign
-from driftglm.fitting.text_data import (
-    Background,
-    Contexts,
-    effect_design,
-    effect_units,
-    text_problem,
-    varying,
-)
+from driftglm.fitting import text_data
+from driftglm.fitting.text_data import Background, Contexts
 from driftglm.fitting.text_fit import ModeTextFit, PosteriorTextFit, TextFit
 from driftglm.priors import Learned, PathPrior, Prior
 from driftglm.solvers.base import Progress, SolverResult
@@ -69,52 +63,37 @@ def solve_text(
 ) -> TextResult:
     """Fit contexts whose background is `base` (T, V)."""
     prior, n_steps = settings.prior, base.shape[0]
-    varies = varying(contexts, settings.center)
+    varies = text_data.varying(contexts, settings.center)
     # The paper's priors and ridge are about coefficients as the user scales them.
-    unit = effect_units(contexts) if prior.posterior else np.ones(varies.size)
+    unit = text_data.effect_units(contexts) if prior.posterior else np.ones(varies.size)
     n_effects = varies.size
-    design = effect_design(contexts, n_steps, settings.center, unit)
+    design = text_data.effect_design(contexts, n_steps, settings.center, unit)
     if settings.intercept:
-        design, unit, varies = (
-            design.with_intercept(),
-            np.append(unit, 1.0),
-            np.append(varies, True),
-        )
-    problem = text_problem(contexts, base, design)
+        design, unit = design.with_intercept(), np.append(unit, 1.0)
+        varies = np.append(varies, True)
+    problem = text_data.text_problem(contexts, base, design)
     squares = design.squares(contexts.totals).sum(axis=1)
     order = np.argsort(-squares, kind="stable").astype(np.int64)
     order = order[varies[order]]
-    max_iter, tol = settings.max_iter, settings.tol
+    run: dict[str, Any] = {"max_iter": settings.max_iter, "tol": settings.tol}
+    run |= {"progress": progress, "journal": journal}
     common = (base, design.mean.T * unit, unit, n_effects)
     if prior.posterior:
         groups = np.arange(varies.size)
         if not settings.by_effect:
             # The background's path is of another kind than the effects', with weights of its own.
             groups = np.minimum(groups // n_effects, 1)
-        reach = largest_distance(design)
-        mixture = cast("Learned", prior)
-        learner = LearnedTextSolver(mixture, groups, order, reach, settings.n_jobs, settings.engine)
-        learned = learner.solve(
-            problem, max_iter=max_iter, tol=tol, progress=progress, journal=journal
-        )
+        scene = groups, order, largest_distance(design), settings.n_jobs, settings.engine
+        learner = LearnedTextSolver(cast("Learned", prior), *scene)
+        learned = learner.solve(problem, **run)
         fit: TextFit = PosteriorTextFit(*common, learned.state, settings.n_jobs)
         return TextResult(fit, learned, varies[:n_effects])
+    how = settings.n_jobs, settings.strength, settings.flat, settings.engine
     mean_square = np.where(varies, squares / contexts.totals.sum(), 1.0)
-    solver = ModeTextSolver(
-        cast("PathPrior", prior),
-        settings.by_effect,
-        order,
-        mean_square,
-        settings.n_jobs,
-        settings.strength,
-        settings.flat,
-        settings.engine,
-    )
-    found = solver.solve(
-        problem, max_iter=max_iter, tol=tol, start=start, progress=progress, journal=journal
-    )
-    mode = found.state
-    return TextResult(ModeTextFit(*common, mode), found, varies[:n_effects], mode.rate)
+    solver = ModeTextSolver(cast("PathPrior", prior), settings.by_effect, order, mean_square, *how)
+    found = solver.solve(problem, start=start, **run)
+    fit = ModeTextFit(*common, found.state)
+    return TextResult(fit, found, varies[:n_effects], found.state.rate)
 
 
 def largest_distance(design: ColumnDesign) -> FloatArray:
@@ -123,6 +102,5 @@ def largest_distance(design: ColumnDesign) -> FloatArray:
     for i in range(design.n_features):
         for t in range(design.n_timesteps):
             part = design.values[design.segments[i, t] : design.segments[i, t + 1]]
-            if part.size:
-                reach[i] = max(reach[i], float(np.abs(part - design.center[i, t]).max()))
+            reach[i] = np.abs(part - design.center[i, t]).max(initial=reach[i])
     return reach

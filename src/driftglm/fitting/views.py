@@ -13,17 +13,18 @@ from driftglm.design import Design
 from driftglm.fitting.rows import Rows
 
 ViewName = Literal["per-step", "residual"]
-LEVELS_MOVE, COLUMNS_MOVE = 0.01, 10.0
-"""Intercepts move if their variance is above this share of what there is to explain, columns if the F
-statistic of their means by step is above this for one of them."""
+INTERCEPTS_MOVE, COLUMNS_MOVE = 0.01, 10.0
+"""Intercepts move if their variance is above this share of what there is to explain; columns move
+if, for one of them, the F statistic of its means by step is above this."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A view of what the intercepts of the steps are.
+    """One answer to what the intercept of a step is.
 
-    `per_step_share` is the share of a step's own mean in what is taken off its columns (None: the mean of all
-    rows throughout), `flat_first` lets the columns speak before intercepts may move.
+    Columns are centred by a mixture of their mean in a step and their mean over all rows;
+    `per_step_share` (T,) is the share of the former (None: 0). `flat_first` fits the columns before
+    the intercept may move.
     """
 
     name: ViewName
@@ -34,11 +35,12 @@ class View:
 def views_of(
     responses: Sequence[Rows], chosen: ViewName | None = None
 ) -> tuple[list[View], Design, IntArray]:
-    """What an intercept may be: its step's own, or what is left when the columns have spoken.
+    """The views worth fitting, the columns before centring, and the order of their rows.
 
-    Where intercepts hardly move, or the means of the columns do not, the two are the same; a fit that
-    goes on keeps the view it is given in `chosen`. Also the columns as they are, and the order of
-    their rows.
+    "per-step": a column explains differences within steps, the intercept those between them.
+    "residual": the intercept is what the columns leave unexplained. Where intercepts or the means
+    of the columns hardly move the two agree, and one is enough. A fit that goes on from another
+    has the view of that, `chosen`.
     """
     if not responses[0].intercept:
         return [View("per-step", None)], *responses[0].design()
@@ -50,6 +52,6 @@ def views_of(
         return [residual if chosen == "residual" else per_step], raw, order
     moved = max(v / each.scale.reference for (_, v), each in zip(found, responses, strict=True))
     columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
-    if moved < LEVELS_MOVE or columns < COLUMNS_MOVE:
+    if moved < INTERCEPTS_MOVE or columns < COLUMNS_MOVE:
         return [per_step], raw, order
     return [per_step, residual], raw, order

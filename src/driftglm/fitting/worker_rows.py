@@ -13,23 +13,17 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from driftglm.design import Design, RowSample
 from driftglm.design.directions import COLUMNS_PER_DIRECTION, chosen_rows
+from driftglm.distributed import sources
 from driftglm.distributed.client import Client, client_for, engine_errors
 from driftglm.distributed.design import WorkerDesign
 from driftglm.distributed.engine import Engine, announce
-from driftglm.distributed.sources import (
-    Blocks,
-    blocks_of,
-    folder_of,
-    is_remote,
-    shard_blocks,
-    to_vector,
-)
+from driftglm.distributed.sources import Blocks
 from driftglm.distributed.worker import Spec, Summary, Wanted
 from driftglm.exceptions import DataError
-from driftglm.fitting.checkpoint import resuming_advice
+from driftglm.fitting.checkpoint import FilePath, resuming_advice
 from driftglm.fitting.column_checks import check_ranges
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
 from driftglm.fitting.rows import Rows
@@ -40,7 +34,7 @@ LARGE_MESSAGE = "distributed.admin.large-graph-warning-threshold"
 
 @dataclass(frozen=True)
 class WorkerRows(Rows):
-    """Rows whose X is on workers; `X` is None.
+    """Rows whose X is on workers; `X` itself is None.
 
     Parameters
     ----------
@@ -51,7 +45,7 @@ class WorkerRows(Rows):
     totals
         (n_features,) sums of all columns.
     gathered
-        Rows of the ordinary columns from which directions are found.
+        Rows of the ordinary columns from which the shared directions are found.
     blocks
         What the workers read X from, so that a part of the rows can be opened as well.
     """
@@ -94,7 +88,7 @@ class WorkerRows(Rows):
         return self.raw, self.order
 
     def sample(self) -> RowSample:
-        """What the directions of a background are found from."""
+        """What the shared directions are found from."""
         return self.gathered
 
     @property
@@ -117,13 +111,13 @@ class Workers:
     """How a user wants a fit to be done."""
 
     n_workers: int | None = None
-    checkpoint: Any = None
+    checkpoint: FilePath | None = None
 
-    def wanted(self, X: Any) -> bool:
+    def wanted(self, X: MatrixLike) -> bool:
         """Whether a fit to X is one on workers."""
         # What is surely here need not be looked at by those who know Dask.
         here = isinstance(X, np.ndarray) or sp.issparse(X)
-        return self.n_workers is not None or (not here and is_remote(X))
+        return self.n_workers is not None or (not here and sources.is_remote(X))
 
 
 IN_THIS_PROCESS = Workers()
@@ -148,10 +142,10 @@ class OpenBlocks:
 
 @contextmanager
 def rows_on_workers(
-    X: Any, given: Given, reading: Reading, workers: Workers
+    X: MatrixLike, given: Given, reading: Reading, workers: Workers
 ) -> Iterator[tuple[WorkerRows, Vectors]]:
     """Rows for a fit, and what was read with them; workers hold X as long as the context lasts."""
-    shards = folder_of(X)
+    shards = sources.folder_of(X)
     if shards is not None:
         shards.manifest()  # a folder that is not there is found before a cluster is asked for
     advice = resuming_advice(workers.checkpoint)
@@ -170,7 +164,7 @@ def rows_on_workers(
 
 
 def open_rows(opened: OpenBlocks) -> WorkerRows:
-    """Have the workers load the rows that are used_rows."""
+    """Have the workers load the rows that are used."""
     reading, blocks = opened.reading, opened.blocks
     always_in = reading.mask("always_in", blocks.n_columns, None)
     used = opened.vectors.take(opened.used_rows)
@@ -179,17 +173,16 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
     try:
         summaries = engine.open(wanted)
         if opened.whole:
-            _check(summaries, reading)
+            low = np.min([each.low for each in summaries if each.low is not None], axis=0)
+            high = np.max([each.high for each in summaries if each.high is not None], axis=0)
+            check_ranges(low, high, None, intercept=reading.intercept)
         order = np.argsort(used.codes, kind="stable").astype(np.int64)
         steps = np.searchsorted(used.codes[order], np.arange(n_steps + 1))
+        sample = _sample(summaries, wanted, chosen)
         counts = engine.total([each.counts for each in summaries], n_steps)
         return WorkerRows(
             X=None,
-            y=used.y,
-            codes=used.codes,
-            weights=used.weights,
-            family=used.family,
-            exposure=used.exposure,
+            **used.for_rows(),
             n_timesteps=n_steps,
             always_in=always_in,
             static=reading.mask("static", blocks.n_columns, None),
@@ -198,12 +191,7 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
             order=order,
             totals=np.sum([each.totals for each in summaries], axis=0),
             always_in_columns=np.concatenate([each.columns for each in summaries]),
-            gathered=RowSample(
-                _sample(summaries, wanted, chosen),
-                used.codes[chosen],
-                used.weights[chosen],
-                chosen=True,
-            ),
+            gathered=RowSample(sample, used.codes[chosen], used.weights[chosen], chosen=True),
             blocks=opened,
         )
     except BaseException:
@@ -211,18 +199,14 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
         raise
 
 
-def _here(given: Given) -> Given:
-    """The same with vectors of Dask brought into this process."""
-    return Given(*(to_vector(each) for each in vars(given).values()))
-
-
-def _read(X: Any, given: Given, client: Client) -> tuple[Blocks, Given]:
+def _read(X: MatrixLike, given: Given, client: Client) -> tuple[Blocks, Given]:
     """Parts of X; vectors that are named columns of shards, or of Dask, brought here."""
-    shards = folder_of(X)
+    shards, vectors = sources.folder_of(X), vars(given)
     if shards is None:
-        return blocks_of(X, client), _here(given)
-    blocks, read = shard_blocks(shards, vars(given))
-    return blocks, _here(Given(**read))
+        blocks = sources.blocks_of(X, client)
+    else:
+        blocks, vectors = sources.shard_blocks(shards, vectors)
+    return blocks, Given(**{name: sources.to_vector(each) for name, each in vectors.items()})
 
 
 def _checked(given: Given, blocks: Blocks, reading: Reading) -> Given:
@@ -245,36 +229,31 @@ def _checked(given: Given, blocks: Blocks, reading: Reading) -> Given:
 def _engine(opened: OpenBlocks, always_in: BoolArray) -> tuple[Engine, list[Wanted], IntArray]:
     """Partitions, what to ask of each when it is read, and the rows directions come from."""
     codes, used_rows, blocks = opened.vectors.codes, opened.used_rows, opened.blocks
+    owner = opened.reading.owner
     ordinary = np.flatnonzero(~always_in) if always_in.any() else None
+    # Where each used row stands once they are sorted by step.
     place = np.empty(int(used_rows.sum()), dtype=np.int64)
     place[np.argsort(codes[used_rows], kind="stable")] = np.arange(place.size)
     chosen = np.empty(0, dtype=np.int64)
     enough = (~always_in).sum() >= COLUMNS_PER_DIRECTION
     if opened.reading.n_directions and enough:
         chosen = chosen_rows(codes[used_rows])
-    before = np.concatenate([[0], np.cumsum(used_rows)])  # rows that are used_rows, up to each row
+    before = np.concatenate([[0], np.cumsum(used_rows)])  # used rows before each row
     specs, where, seen, wanted, parts = [], [], [], [], []
     for part, (first, last) in zip(blocks.parts, pairwise(blocks.bounds), strict=True):
-        own = used_rows[first:last]
-        if not own.any() and not opened.whole:
+        used = used_rows[first:last]
+        if not used.any() and not opened.whole:
             continue  # all of its rows are cut off
         parts.append(part)
-        steps, local = np.unique(codes[first:last][own], return_inverse=True)
-        some = None if own.all() else np.flatnonzero(own)
+        steps, local = np.unique(codes[first:last][used], return_inverse=True)
+        some = None if used.all() else np.flatnonzero(used)
         start, end = before[first], before[last]
-        owner = opened.reading.owner
         specs.append(Spec(local.astype(np.int64), steps.size, some, ordinary, owner))
         where.append(np.sort(place[start:end]))
         seen.append(steps)
         inside = chosen[(chosen >= start) & (chosen < end)] - start
         wanted.append(Wanted(np.sort(inside), np.flatnonzero(always_in)))
     return Engine(opened.client, parts, specs, where, seen), wanted, chosen
-
-
-def _check(summaries: list[Summary], reading: Reading) -> None:
-    low = np.min([each.low for each in summaries if each.low is not None], axis=0)
-    high = np.max([each.high for each in summaries if each.high is not None], axis=0)
-    check_ranges(low, high, None, intercept=reading.intercept)
 
 
 def _sample(summaries: list[Summary], wanted: list[Wanted], chosen: IntArray) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.sparse import csr_matrix
 
 
@@ -34,7 +34,7 @@ class SparseRows:
         self._counts.extend(counts)
         self._ends.append(len(self._columns))
 
-    def matrix(self, n_columns: int, dtype: Any) -> csr_matrix:
+    def matrix(self, n_columns: int, dtype: DTypeLike) -> csr_matrix:
         """All rows so far; nothing may be appended afterwards."""
         columns = np.frombuffer(self._columns, dtype=np.int32)
         ends = np.frombuffer(self._ends, dtype=np.int64)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.feature_extraction.text import CountVectorizer
@@ -22,6 +23,7 @@ from driftglm.text.rows import SparseRows
 
 # Runs of letters and digits, those of one letter included; `\w` would take in the underscore.
 LETTERS_AND_DIGITS = r"[^\W_]+"
+Document = str | bytes | Path
 
 
 class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
@@ -37,7 +39,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
     Parameters
     ----------
     first, last
-        First and last rank kept, both included. `last=None` keeps all from `first` on. The
+        First and last rank used, both included; `last=None` means all from `first` on. The
         defaults leave out the words that every report has, and those that hardly any has.
     binary
         Whether values are 1 for a word that occurs; else the number of its occurrences.
@@ -84,7 +86,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         lowercase: bool = True,
         token_pattern: str = LETTERS_AND_DIGITS,
         tokenizer: Callable[[str], list[str]] | None = None,
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
     ) -> None:
         self.first = first
         self.last = last
@@ -95,7 +97,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         self.tokenizer = tokenizer
         self.dtype = dtype
 
-    def fit(self, raw_documents: Iterable[Any], y: Any = None) -> RankedVocabulary:
+    def fit(self, raw_documents: Iterable[Document], y: object = None) -> RankedVocabulary:
         """Count the words of all training documents and rank them.
 
         Raises
@@ -103,12 +105,13 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         DataError
             If there are no documents, or fewer words than `first`.
         """
-        self._forget()
+        self.word_counts_: Counter[str] = Counter()
+        self.n_documents_ = 0
         self.partial_fit(raw_documents, y)
         self._rank()
         return self
 
-    def partial_fit(self, raw_documents: Iterable[Any], y: Any = None) -> RankedVocabulary:
+    def partial_fit(self, raw_documents: Iterable[Document], y: object = None) -> RankedVocabulary:
         """Count the words of a further batch; ranks are those of all batches together.
 
         Ranking waits until the vocabulary is asked for, and so does the complaint about too few
@@ -123,27 +126,25 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
             counts.update(words)
             n_documents += 1
         if not hasattr(self, "word_counts_"):
-            self.word_counts_: Counter[str] = Counter()
-            self.n_documents_ = 0
+            self.word_counts_, self.n_documents_ = Counter(), 0
         self.word_counts_.update(counts)
         self.n_documents_ += n_documents
         self._vocabulary: dict[str, int] | None = None
         return self
 
-    def transform(self, raw_documents: Iterable[Any]) -> csr_matrix:
-        """Matrix (documents, words kept), a row a document; unknown words are ignored."""
+    def transform(self, raw_documents: Iterable[Document]) -> csr_matrix:
+        """Matrix (documents, words), a row a document; unknown words are ignored."""
         vocabulary = self.vocabulary_
         rows = SparseRows(keep_counts=not self.binary)
         for words in self._word_lists(raw_documents):
             # A set is filled twice as fast as a Counter.
             distinct: Collection[str] = set(words) if self.binary else Counter(words)
-            known = [word for word in distinct if word in vocabulary]
-            known.sort(key=vocabulary.__getitem__)
+            known = sorted((w for w in distinct if w in vocabulary), key=vocabulary.__getitem__)
             counts = [distinct[word] for word in known] if isinstance(distinct, Counter) else ()
             rows.append([vocabulary[word] for word in known], counts)
         return rows.matrix(len(vocabulary), self.dtype)
 
-    def fit_transform(self, raw_documents: Iterable[Any], y: Any = None) -> csr_matrix:
+    def fit_transform(self, raw_documents: Iterable[Document], y: object = None) -> csr_matrix:
         """`fit`, then `transform` of the same documents, which are read twice."""
         if isinstance(raw_documents, Iterator):
             raise DataError(
@@ -161,15 +162,10 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
             self._rank()
         return self._vocabulary or {}
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """The words kept, in the order of the columns."""
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """The words, in the order of the columns."""
         del input_features  # texts have no feature names
         return np.array(list(self.vocabulary_), dtype=object)
-
-    def _forget(self) -> None:
-        for name in ("word_counts_", "n_documents_", "_vocabulary"):
-            if hasattr(self, name):
-                delattr(self, name)
 
     def _rank(self) -> None:
         n_words = len(self.word_counts_)
@@ -182,7 +178,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
             )
         if n_words < last:
             warn(
-                f"{found}: ranks {self.first} to {n_words} are kept, not to last={last}. Pass "
+                f"{found}: ranks {self.first} to {n_words} are used, not to last={last}. Pass "
                 "last=None to keep all words from first on.",
                 DataWarning,
             )
@@ -190,8 +186,8 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         chosen = islice(ranked, self.first - 1, last)
         self._vocabulary = {word: column for column, (word, _) in enumerate(chosen)}
 
-    def _word_lists(self, raw_documents: Iterable[Any]) -> Iterator[list[str]]:
-        """Words of each document, in order; documents are not kept."""
+    def _word_lists(self, raw_documents: Iterable[Document]) -> Iterator[list[str]]:
+        """Words of each document, in order; documents are not stored."""
         if isinstance(raw_documents, str | bytes | Path):
             raise DataError(
                 f"documents are a single {type(raw_documents).__name__}; pass a list or an "
@@ -215,7 +211,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
                     f"({error.strerror}); pass paths of text files, or input='content' for texts."
                 ) from error
 
-    def _check_document(self, document: Any, row: int) -> None:
+    def _check_document(self, document: object, row: int) -> None:
         is_path = self.input == "filename"
         if not isinstance(document, (str, Path) if is_path else (str, bytes)):
             wanted = "a path (str or Path)" if is_path else "a text (str or bytes)"
@@ -225,13 +221,9 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
             )
 
     def _check_parameters(self) -> None:
-        whole = all(
-            isinstance(rank, int | np.integer) and not isinstance(rank, bool)
-            for rank in (self.first, self.last)
-            if rank is not None
-        )
-        ordered = whole and 1 <= self.first <= (self.first if self.last is None else self.last)
-        if not ordered:
+        ranks = [self.first] if self.last is None else [self.first, self.last]
+        whole = all(isinstance(rank, Integral) and not isinstance(rank, bool) for rank in ranks)
+        if not whole or not 1 <= ranks[0] <= ranks[-1]:
             raise DataError(
                 f"first={self.first!r}, last={self.last!r}; whole numbers with 1 <= first <= last "
                 "are allowed, or last=None."

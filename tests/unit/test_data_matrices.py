@@ -1,0 +1,22 @@
+"""Dense and sparse matrices give the same numbers."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+from driftglm.data.matrices import dense, divided, squares
+
+X = np.array([[1.0, 0.0, -3.0], [0.5, 2.0, 0.0]])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, sp.csr_matrix])
+def test_entries_are_squared_and_columns_divided(kind):
+    assert_array_equal(dense(squares(kind(X))), X * X)
+    assert_array_equal(dense(divided(kind(X), np.array([2.0, 4.0, 0.5]))), X / [2.0, 4.0, 0.5])
+    assert isinstance(dense(kind(X)), np.ndarray)
+
+
+def test_what_is_sparse_stays_sparse():
+    assert sp.issparse(squares(sp.csr_array(X)))
+    assert divided(sp.csr_array(X), np.ones(3)).format == "csr"
