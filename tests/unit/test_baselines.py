@@ -20,7 +20,7 @@ from driftglm.baselines import (
     RidgeAll,
     RidgeOne,
     RidgeTS,
-    chain_kernel,
+    gaussian_chain,
     quadratic,
 )
 from driftglm.baselines.strength import fixed_scale, sklearn_penalty
@@ -259,7 +259,7 @@ def test_ridge_over_time_tunes_what_it_fits(rng):
 
 def test_the_component_of_intercepts_is_their_moments():
     walk = np.cumsum(np.ones(50))[:, None]
-    component = chain_kernel.InterceptDynamics.of_paths(np.hstack([walk, np.zeros((50, 1))]))
+    component = gaussian_chain.InterceptDynamics.of_paths(np.hstack([walk, np.zeros((50, 1))]))
     assert component.variance[1] == 0
     assert component.correlation[1] == 0
     assert_allclose(component.variance[0], np.var(walk))

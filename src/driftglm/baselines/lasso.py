@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -23,11 +24,8 @@ class _Lasso(PooledBaseline):
 
     def _largest(self, problem: Problem) -> float:
         """The least strength at which every penalised coefficient is zero."""
-
-        def quadratic(target: FloatArray, weights: FloatArray) -> EmptyQuadratic:
-            return EmptyQuadratic(problem.X, problem.free, target, weights)
-
-        empty = next(solve_path(problem, quadratic, _penalty, [1.0], self.tol, self.max_iter))
+        alone = partial(EmptyQuadratic, problem)
+        empty = next(solve_path(problem, alone, _penalty, [1.0], self.tol, self.max_iter))
         return float(np.abs(problem.gradient(empty)).max(initial=0.0))
 
     def _strengths(self, problem: Problem) -> FloatArray:
@@ -42,11 +40,7 @@ class _Lasso(PooledBaseline):
         return np.concatenate([np.geomspace(largest, strength, N_APPROACHES)[1:-1], [strength]])
 
     def _path(self, problem: Problem, strengths: Iterable[float], tol: float) -> Iterator[Solution]:
-        def quadratic(target: FloatArray, weights: FloatArray) -> LassoQuadratic:
-            return LassoQuadratic(
-                problem.X, problem.free, target, weights, intercept=problem.intercept
-            )
-
+        quadratic = partial(LassoQuadratic, problem)
         return solve_path(problem, quadratic, _penalty, strengths, tol, self.max_iter)
 
 

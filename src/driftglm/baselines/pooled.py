@@ -10,10 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from driftglm._typing import FloatArray
-from driftglm.baselines.base import TUNING_TOL, Baseline, Chain, Linear
-from driftglm.baselines.problem import Problem, Solution, column_scale
+from driftglm._typing import FloatArray, Matrix, VectorLike
+from driftglm.baselines.base import Baseline, Linear, ScaledProblem
+from driftglm.baselines.problem import Problem, Solution
 from driftglm.baselines.rows import Rows
+from driftglm.baselines.tuning import Chain, Params
+
+TUNING_TOL = 1e-4
+"""Good enough to rank candidates; the chosen one is fitted again to the full tolerance."""
 
 
 class PooledBaseline(Baseline):
@@ -27,7 +31,7 @@ class PooledBaseline(Baseline):
         *,
         family: str = "gaussian",
         fit_intercept: bool = True,
-        always_in: Any = None,
+        always_in: VectorLike = None,
         standardize: bool = False,
         freq: str | int | None = None,
         max_iter: int = 100,
@@ -54,54 +58,28 @@ class PooledBaseline(Baseline):
     def _approach(self, problem: Problem, strength: float) -> FloatArray:
         """Strengths on the way to the one wanted, itself last."""
 
-    def _problem(self, rows: Rows) -> tuple[Problem, FloatArray]:
-        """The arrays of the fit, and what the penalised columns were divided by."""
-        always_in = self._always_in()
-        always, X = rows.X[:, np.flatnonzero(always_in)], rows.X
-        if always_in.any():
-            X = rows.X[:, np.flatnonzero(~always_in)]
-        scale = np.ones(X.shape[1])
-        if self.standardize:
-            scale = column_scale(X, rows.weights)
-            X = X.multiply(1.0 / scale).tocsr() if hasattr(X, "multiply") else X / scale
-        columns = [np.ones((rows.y.size, 1))] if self.fit_intercept else []
-        dense = always.toarray() if hasattr(always, "toarray") else np.asarray(always)
-        free = np.hstack([*columns, dense])
-        data = (rows.y, rows.weights, rows.offset)
-        return Problem(X, free, *data, self._loss, self.fit_intercept), scale
-
-    def _linear(self, solution: Solution, scale: FloatArray) -> Linear:
+    def _linear(self, solution: Solution, fit: ScaledProblem) -> Linear:
         """In the user's column order and units."""
-        free = self._always_in()
-        coef = np.empty(free.size)
-        coef[~free] = solution.beta / scale
-        coef[free] = solution.gamma[int(self.fit_intercept) :]
+        coef = fit.columns.joined(solution.beta / fit.scale, solution.gamma)
         return Linear(coef, float(solution.gamma[0]) if self.fit_intercept else 0.0)
 
-    def _chains(self, rows: Rows, X_new: Any) -> Iterator[Chain]:
-        problem, scale = self._problem(rows.window(self.window))
-        if self.strength is None:
-            strengths = self._strengths(problem)
-        else:
-            strengths = np.asarray([self.strength])
+    def _chains(self, rows: Rows, X_new: Matrix) -> Iterator[Chain]:
+        fit = self._problem(rows.window(self.window))
+        given = self.strength
+        strengths = self._strengths(fit.problem) if given is None else np.asarray([given])
+        path = self._path(fit.problem, strengths, max(self.tol, TUNING_TOL))
+        yield (
+            ({"strength": float(strength)}, self._linear(solution, fit).eta(X_new))
+            for strength, solution in zip(strengths, path, strict=True)
+        )
 
-        def chain() -> Chain:
-            path = self._path(problem, strengths, max(self.tol, TUNING_TOL))
-            for strength, solution in zip(strengths, path, strict=True):
-                eta = self._linear(solution, scale).eta(X_new)
-                yield {"strength": float(strength)}, eta
-
-        yield chain()
-
-    def _fit_chosen(self, rows: Rows, params: dict[str, Any]) -> None:
-        strength = float(params["strength"])
-        problem, scale = self._problem(rows.window(self.window))
-        *_, solution = self._path(problem, self._approach(problem, strength), self.tol)
-        if not solution.converged:
-            self._warn_unconverged()
+    def _fit_chosen(self, rows: Rows, params: Params) -> None:
+        self.strength_ = float(params["strength"])
+        fit = self._problem(rows.window(self.window))
+        strengths = self._approach(fit.problem, self.strength_)
+        *_, solution = self._path(fit.problem, strengths, self.tol)
         self.converged_, self.n_iter_ = solution.converged, solution.n_iter
-        self.strength_ = strength
-        self._report(self._linear(solution, scale))
+        self._report(self._linear(solution, fit))
 
 
 class AllSteps(PooledBaseline):
@@ -119,7 +97,7 @@ class AllSteps(PooledBaseline):
         family: str = "gaussian",
         window: int | None = None,
         fit_intercept: bool = True,
-        always_in: Any = None,
+        always_in: VectorLike = None,
         standardize: bool = False,
         freq: str | int | None = None,
         max_iter: int = 100,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -28,11 +29,8 @@ class _Ridge(PooledBaseline):
 
     def _path(self, problem: Problem, strengths: Iterable[float], tol: float) -> Iterator[Solution]:
         wanted = list(strengths)
-
-        def quadratic(target: FloatArray, weights: FloatArray) -> RidgeQuadratic:
-            many = problem.loss.quadratic and len(wanted) > 1
-            return RidgeQuadratic(problem.X, problem.free, target, weights, many=many)
-
+        many = problem.loss.family.quadratic and len(wanted) > 1
+        quadratic = partial(RidgeQuadratic, problem, many=many)
         return solve_path(problem, quadratic, _penalty, wanted, tol, self.max_iter)
 
 
