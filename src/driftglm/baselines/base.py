@@ -20,9 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import BoolArray, FloatArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
-from driftglm.baselines.columns import SplitColumns, column_scale, divided
 from driftglm.baselines.family_loss import TEXT, BaselineFamily, FamilyLoss, has_classes
-from driftglm.baselines.problem import Problem
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
 from driftglm.baselines.tuning import Chain, Params
@@ -47,15 +45,6 @@ class Linear:
     def eta(self, X: Matrix) -> FloatArray:
         """Linear predictor of every row, without offset."""
         return np.asarray(X @ self.coef).ravel() + self.intercept
-
-
-@dataclass(frozen=True)
-class ScaledProblem:
-    """The arrays of a fit, their columns in X, and what the penalised ones were divided by."""
-
-    problem: Problem
-    columns: SplitColumns
-    scale: FloatArray
 
 
 def _has_classes(model: Baseline) -> bool:
@@ -202,15 +191,6 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         self._loss.check(target)
         rows = Rows(X, target, weights, offset, codes)
         return rows if (weights > 0).all() else rows.take(weights > 0)
-
-    def _problem(self, rows: Rows) -> ScaledProblem:
-        """One set of coefficients for all of the rows."""
-        columns = SplitColumns.of(rows.X, self._always_in(), intercept=self.fit_intercept)
-        scale = np.ones(columns.X.shape[1])
-        if self.standardize:
-            scale = column_scale(columns.X, rows.weights)
-        arrays = divided(columns.X, scale), columns.free, rows.y, rows.weights, rows.offset
-        return ScaledProblem(Problem(*arrays, self._loss, self.fit_intercept), columns, scale)
 
     def _encode(self, y: np.ndarray) -> FloatArray:
         """Two classes as 0 and 1."""

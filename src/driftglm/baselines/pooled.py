@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -11,13 +12,23 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from driftglm._typing import FloatArray, Matrix, VectorLike
-from driftglm.baselines.base import Baseline, Linear, ScaledProblem
+from driftglm.baselines.base import Baseline, Linear
+from driftglm.baselines.columns import SplitColumns, column_scale, divided
 from driftglm.baselines.problem import Problem, Solution
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.tuning import Chain, Params
 
 TUNING_TOL = 1e-4
 """Good enough to rank candidates; the chosen one is fitted again to the full tolerance."""
+
+
+@dataclass(frozen=True)
+class ScaledProblem:
+    """The arrays of a fit, their columns in X, and what the penalised ones were divided by."""
+
+    problem: Problem
+    columns: SplitColumns
+    scale: FloatArray
 
 
 class PooledBaseline(Baseline):
@@ -57,6 +68,15 @@ class PooledBaseline(Baseline):
     @abstractmethod
     def _approach(self, problem: Problem, strength: float) -> FloatArray:
         """Strengths on the way to the one wanted, itself last."""
+
+    def _problem(self, rows: Rows) -> ScaledProblem:
+        """One set of coefficients for all of the rows."""
+        columns = SplitColumns.of(rows.X, self._always_in(), intercept=self.fit_intercept)
+        scale = np.ones(columns.X.shape[1])
+        if self.standardize:
+            scale = column_scale(columns.X, rows.weights)
+        arrays = divided(columns.X, scale), columns.free, rows.y, rows.weights, rows.offset
+        return ScaledProblem(Problem(*arrays, self._loss, self.fit_intercept), columns, scale)
 
     def _linear(self, solution: Solution, fit: ScaledProblem) -> Linear:
         """In the user's column order and units."""

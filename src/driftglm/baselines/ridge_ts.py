@@ -17,6 +17,7 @@ from driftglm._typing import FloatArray, Matrix, MatrixLike, VectorLike
 from driftglm.baselines.base import Baseline, Linear
 from driftglm.baselines.columns import SplitColumns, column_scale, divided
 from driftglm.baselines.gaussian_chain import GaussianChain, InterceptDynamics
+from driftglm.baselines.problem import Problem
 from driftglm.baselines.quadratic import DIRECT
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import fixed_scale
@@ -179,14 +180,19 @@ class RidgeTS(Baseline):
         if self.strength is not None:
             strengths = np.asarray([float(self.strength)])
         else:
-            row_length = max(self._problem(rows).problem.row_length(), 1e-12)
-            strengths = row_length * (STRENGTHS if exact else COARSE_STRENGTHS)
+            strengths = self._row_length(rows, scale) * (STRENGTHS if exact else COARSE_STRENGTHS)
         eta = self._primal(rows, X_new, scale)
         if exact:
             eta = self._chain(rows, scale).predictor(self._split(X_new, scale))
         for rho in rhos:
             pairs = ({"strength": float(s), "autocorrelation": rho} for s in strengths)
             yield ((params, eta(params)) for params in pairs)
+
+    def _row_length(self, rows: Rows, scale: FloatArray) -> float:
+        X = divided(rows.X, scale)[:, np.flatnonzero(~self._always_in())]
+        free = np.ones((rows.y.size, int(self.fit_intercept)))
+        arrays = X, free, rows.y, rows.weights, rows.offset
+        return max(Problem(*arrays, self._loss, self.fit_intercept).row_length(), 1e-12)
 
     def _primal(
         self, rows: Rows, X_new: Matrix, scale: FloatArray
