@@ -179,7 +179,7 @@ def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
     monkeypatch.setattr(far_design, "MOST_FIXED", 8)
     X, y, time = rows(n_rows=600)
     passes = []
-    updates = far_design.WorkerDesign.updates
+    updates = far_design.WorkerDesign.update_blocks
 
     def counted(self, order, *args, **kwargs):
         traffic = self.engine.traffic
@@ -188,7 +188,7 @@ def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
         if order.size == X.shape[1]:
             passes.append((traffic.sent - before[0], traffic.received - before[1]))
 
-    monkeypatch.setattr(far_design.WorkerDesign, "updates", counted)
+    monkeypatch.setattr(far_design.WorkerDesign, "update_blocks", counted)
     fit(DriftRegressor(max_iter=12), X, y, time, n_workers=2)
     engine = HereEngine.last
     n, p, m, parts = 600, X.shape[1], 8, engine.count
