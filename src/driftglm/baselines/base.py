@@ -5,22 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import BoolArray, FloatArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
-from driftglm.baselines.family_loss import TEXT, BaselineFamily, FamilyLoss, has_classes
+from driftglm.baselines.family_loss import TEXT, FamilyLoss, has_classes
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
 from driftglm.baselines.tuning import Chain, Params
@@ -57,19 +55,6 @@ def _has_classes(model: Baseline) -> bool:
 class Baseline(TextMethods, Storable, BaseEstimator):
     """Base of the baselines; see `LassoAll` for the parameters."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "strength": [Interval(Real, 0, None, closed="neither"), None],
-        "family": [BaselineFamily()],
-        "fit_intercept": ["boolean"],
-        "always_in": ["array-like", str, Integral, None],
-        "standardize": ["boolean"],
-        "freq": [str, Interval(Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-    }
-
-    strength: float | None
-    fit_intercept: bool
     converged_: bool
 
     # ------------------------------------------------------------ what differs

@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.baselines.problem import Problem, Solution, Squares
+from driftglm.baselines.problem import Problem, Solution
 from driftglm.baselines.quadratic import Quadratic
-
-MakeQuadratic = Callable[[Squares], Quadratic]
-PenaltyValue = Callable[[FloatArray, float], float]
-"""(beta, strength) -> penalty."""
 
 N_HALVINGS = 40
 
 
 def solve_path(
-    problem: Problem,
-    quadratic: MakeQuadratic,
-    penalty: PenaltyValue,
-    strengths: Iterable[float],
-    tol: float,
-    max_iter: int,
+    problem: Problem, kind: type[Quadratic], strengths: FloatArray, tol: float, max_iter: int
 ) -> Iterator[Solution]:
     """Solutions along the strengths (strong to weak), each started from the one before."""
     solution = problem.start()
+    once: Quadratic | None = None
     if problem.loss.family.quadratic:
         # The working target is the same at any eta, so one factorisation serves the whole path.
-        once = quadratic(problem.squares(problem.offset))
-        for strength in strengths:
-            solution = once.solve(strength, solution, tol)
-            yield solution
-        return
+        once = kind(problem, problem.squares(problem.offset), many=strengths.size > 1)
     for strength in strengths:
-        solution = _irls(problem, quadratic, penalty, strength, solution, (tol, max_iter))
+        if once is not None:
+            solution = once.solve(strength, solution, tol)
+        else:
+            solution = _irls(problem, kind, strength, solution, (tol, max_iter))
         yield solution
 
 
 def _irls(
     problem: Problem,
-    quadratic: MakeQuadratic,
-    penalty: PenaltyValue,
+    kind: type[Quadratic],
     strength: float,
     solution: Solution,
     limits: tuple[float, int],
@@ -53,11 +43,11 @@ def _irls(
 
     def objective(at: Solution) -> tuple[FloatArray, float]:
         eta = problem.eta(at)
-        return eta, problem.total_loss(eta) + penalty(at.beta, strength)
+        return eta, problem.total_loss(eta) + kind.penalty(at.beta, strength)
 
     eta, value = objective(solution)
     for n_iter in range(1, max_iter + 1):
-        aim = quadratic(problem.squares(eta)).solve(strength, solution, tol)
+        aim = kind(problem, problem.squares(eta)).solve(strength, solution, tol)
         for k in range(N_HALVINGS):
             trial = _between(solution, aim, 0.5**k)
             eta, lower = objective(trial)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from driftglm._typing import FloatArray, Matrix, VectorLike
+from driftglm._typing import FloatArray, Matrix
 from driftglm.baselines.base import Baseline, Linear
 from driftglm.baselines.columns import SplitColumns, column_scale, divided
+from driftglm.baselines.irls import solve_path
+from driftglm.baselines.parameters import Parameters
 from driftglm.baselines.problem import Problem, Solution
+from driftglm.baselines.quadratic import Quadratic
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.tuning import Chain, Params
 
@@ -35,39 +38,19 @@ class PooledBaseline(Baseline):
     """One penalised regression on the last step; subclasses say with which penalty."""
 
     window: int | None = 1
-
-    def __init__(
-        self,
-        strength: float | None = None,
-        *,
-        family: str = "gaussian",
-        fit_intercept: bool = True,
-        always_in: VectorLike = None,
-        standardize: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-    ) -> None:
-        self.strength = strength
-        self.family = family
-        self.fit_intercept = fit_intercept
-        self.always_in = always_in
-        self.standardize = standardize
-        self.freq = freq
-        self.max_iter = max_iter
-        self.tol = tol
+    _quadratic: ClassVar[type[Quadratic]]
 
     @abstractmethod
     def _strengths(self, problem: Problem) -> FloatArray:
         """Default candidates, strong to weak."""
 
-    @abstractmethod
-    def _path(self, problem: Problem, strengths: Iterable[float], tol: float) -> Iterator[Solution]:
-        """Solutions along the strengths."""
-
-    @abstractmethod
     def _approach(self, problem: Problem, strength: float) -> FloatArray:
         """Strengths on the way to the one wanted, itself last."""
+        del problem
+        return np.asarray([strength])
+
+    def _path(self, problem: Problem, strengths: FloatArray, tol: float) -> Iterator[Solution]:
+        return solve_path(problem, self._quadratic, strengths, tol, self.max_iter)
 
     def _problem(self, rows: Rows) -> ScaledProblem:
         """One set of coefficients for all of the rows."""
@@ -102,35 +85,12 @@ class PooledBaseline(Baseline):
         self._report(self._linear(solution, fit))
 
 
+@dataclass(repr=False, eq=False)
 class AllSteps(PooledBaseline):
-    """The same on all steps, or on the last few: scikit-learn reads parameters off `__init__`."""
+    """The same on all steps, or on the last few."""
 
+    window: int | None = field(default=None, kw_only=True)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Baseline._parameter_constraints,  # noqa: SLF001
+        **Parameters._parameter_constraints,  # noqa: SLF001
         "window": [Interval(Integral, 1, None, closed="left"), None],
     }
-
-    def __init__(  # noqa: PLR0913
-        self,
-        strength: float | None = None,
-        *,
-        family: str = "gaussian",
-        window: int | None = None,
-        fit_intercept: bool = True,
-        always_in: VectorLike = None,
-        standardize: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-    ) -> None:
-        super().__init__(
-            strength,
-            family=family,
-            fit_intercept=fit_intercept,
-            always_in=always_in,
-            standardize=standardize,
-            freq=freq,
-            max_iter=max_iter,
-            tol=tol,
-        )
-        self.window = window

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -40,20 +40,23 @@ Data = tuple[Matrix, FloatArray, FloatArray | None]
 """Columns, target and weights as scikit-learn takes them."""
 
 
-class Quadratic(Protocol):
-    """A least-squares problem that can be solved for several strengths."""
+class Quadratic:
+    """Least squares, to be solved for several strengths; here of the free columns alone.
 
-    def solve(self, strength: float, start: Solution, tol: float) -> Solution:
-        """Coefficients at a strength; `start` may speed it up and never changes the answer."""
+    Weights are multiplied in, and free columns can be projected out.
 
-
-class EmptyQuadratic:
-    """The free columns alone, as under an infinite penalty.
-
-    Also the base of the others: weights are multiplied in, free columns can be projected out.
+    Parameters
+    ----------
+    problem
+        Whose columns they are.
+    squares
+        Target and weights of the squares.
+    many
+        Whether several strengths will be asked for.
     """
 
-    def __init__(self, problem: Problem, squares: Squares) -> None:
+    def __init__(self, problem: Problem, squares: Squares, *, many: bool = False) -> None:
+        self.problem, self.squares, self.many = problem, squares, many
         target, weights = squares
         self.root = np.sqrt(weights)
         self.X: Any = scaled_rows(problem.X, self.root)
@@ -74,23 +77,29 @@ class EmptyQuadratic:
         return np.asarray(scipy.linalg.lstsq(self.free, self.target - self.X @ beta, cond=RANK)[0])
 
     def solve(self, strength: float, start: Solution, tol: float) -> Solution:
-        """Plain least squares."""
-        del strength, tol
+        """Coefficients at a strength; `start` may speed it up and never changes the answer."""
+        del strength, tol  # as under an infinite penalty
         beta = np.zeros_like(start.beta)
         return Solution(beta, self.free_coefficients(beta))
 
+    @staticmethod
+    def penalty(beta: FloatArray, strength: float) -> float:
+        """What is added to the loss."""
+        del beta, strength
+        return 0.0
 
-class RidgeQuadratic(EmptyQuadratic):
+
+class RidgeQuadratic(Quadratic):
     """1/2 |residual|^2 + strength / 2 |beta|^2, by the smaller of the two normal equations.
 
     With `many`, one eigendecomposition serves all strengths; else each has its own Cholesky
     factorisation, which is an order of magnitude cheaper for a single one.
     """
 
-    def __init__(self, problem: Problem, squares: Squares, *, many: bool) -> None:
-        super().__init__(problem, squares)
+    def __init__(self, problem: Problem, squares: Squares, *, many: bool = False) -> None:
+        super().__init__(problem, squares, many=many)
         n_rows, n_features = self.X.shape
-        self.dual, self.many = n_rows < n_features, many
+        self.dual = n_rows < n_features
         self.eigen: tuple[FloatArray, FloatArray] | None = None
         self.matrix: FloatArray | None = None
         y = self.project(self.target)
@@ -104,6 +113,11 @@ class RidgeQuadratic(EmptyQuadratic):
             explained = np.asarray(self.basis.T @ self.X)
             self.matrix = np.asarray(gram - explained.T @ explained)
             self.right = np.asarray(y @ self.X)
+
+    @staticmethod
+    def penalty(beta: FloatArray, strength: float) -> float:
+        """strength / 2 |beta|^2."""
+        return 0.5 * strength * float(beta @ beta)
 
     def solve(self, strength: float, start: Solution, tol: float) -> Solution:
         """The unique minimum."""
@@ -136,15 +150,14 @@ class RidgeQuadratic(EmptyQuadratic):
         return Solution(beta, self.free_coefficients(beta), converged=failed == 0)
 
 
-class LassoQuadratic(EmptyQuadratic):
+class LassoQuadratic(Quadratic):
     """1/2 |residual|^2 + strength |beta|_1, by scikit-learn's coordinate descent."""
 
-    def __init__(self, problem: Problem, squares: Squares) -> None:
+    def __init__(self, problem: Problem, squares: Squares, *, many: bool = False) -> None:
         X = problem.X
         # By columns, as coordinate descent goes through them; else every fit would convert.
-        self.problem = replace(problem, X=X.tocsc()) if is_sparse(X) else problem
-        self.squares = squares
-        super().__init__(self.problem, squares)
+        problem = replace(problem, X=X.tocsc()) if is_sparse(X) else problem
+        super().__init__(problem, squares, many=many)
         others = problem.free.shape[1] > int(problem.intercept)
         too_large = bool(is_sparse(X) and np.prod(X.shape) > DENSE_LIMIT)
         self.projecting, self.alternating = others and not too_large, others and too_large
@@ -153,6 +166,11 @@ class LassoQuadratic(EmptyQuadratic):
         if self.projecting:
             self.complement = np.asfortranarray(self.project(to_dense(self.X)))
         self.model = Lasso(warm_start=True, fit_intercept=self.centering)
+
+    @staticmethod
+    def penalty(beta: FloatArray, strength: float) -> float:
+        """strength |beta|_1."""
+        return strength * float(np.abs(beta).sum())
 
     def solve(self, strength: float, start: Solution, tol: float) -> Solution:
         """A minimum (the fitted values are unique, the coefficients nearly always)."""

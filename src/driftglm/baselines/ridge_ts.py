@@ -17,6 +17,7 @@ from driftglm._typing import FloatArray, Matrix, MatrixLike, VectorLike
 from driftglm.baselines.base import Baseline, Linear
 from driftglm.baselines.columns import SplitColumns, column_scale, divided
 from driftglm.baselines.gaussian_chain import GaussianChain, InterceptDynamics
+from driftglm.baselines.parameters import Parameters
 from driftglm.baselines.problem import Problem
 from driftglm.baselines.quadratic import DIRECT
 from driftglm.baselines.rows import Rows
@@ -37,6 +38,7 @@ COARSE_STRENGTHS = np.geomspace(1e5, 1e-5, 11)
 N_TUNING_PASSES = 100
 
 
+@dataclasses.dataclass(repr=False, eq=False)
 class RidgeTS(Baseline):
     """Ridge over time: the chain prior of the paper with one variance and autocorrelation for all.
 
@@ -81,32 +83,13 @@ class RidgeTS(Baseline):
 
     _text_kind: ClassVar[TextKind] = TextKind("ridge", "ts")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Baseline._parameter_constraints,  # noqa: SLF001
+        **Parameters._parameter_constraints,  # noqa: SLF001
         "autocorrelation": [Interval(Real, 0, 1, closed="left"), None],
     }
 
-    def __init__(  # noqa: PLR0913
-        self,
-        strength: float | None = None,
-        autocorrelation: float | None = None,
-        *,
-        family: str = "gaussian",
-        fit_intercept: bool = True,
-        always_in: VectorLike = None,
-        standardize: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-    ) -> None:
-        self.strength = strength
-        self.autocorrelation = autocorrelation
-        self.family = family
-        self.fit_intercept = fit_intercept
-        self.always_in = always_in
-        self.standardize = standardize
-        self.freq = freq
-        self.max_iter = max_iter
-        self.tol = tol
+    autocorrelation: float | None = None
+    max_iter: int = dataclasses.field(default=1000, kw_only=True)
+    tol: float = dataclasses.field(default=1e-3, kw_only=True)
 
     @property
     def leaves_chains(self) -> bool:

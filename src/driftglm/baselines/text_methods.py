@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
+from driftglm.baselines.parameters import Parameters
 from driftglm.baselines.text import Documents, TextKind, TextPenalty, next_log_likelihood
 from driftglm.baselines.tuning import Chain, Params, choose, warn_at_edge
 from driftglm.data.timesteps import fit_axis
@@ -31,17 +32,11 @@ def _is_text(model: TextMethods) -> bool:
     return True
 
 
-class TextMethods:
+class TextMethods(Parameters):
     """Fit, tune and score on documents; mixed into the baselines."""
 
     _text_kind: ClassVar[TextKind]
-    family: str
     window: int | None
-    freq: str | int | None
-    max_iter: int
-    tol: float
-    always_in: VectorLike
-    standardize: bool
     leaves_chains: Any
 
     @abstractmethod

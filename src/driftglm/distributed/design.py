@@ -326,11 +326,9 @@ def _centered_gram(
     """(m, T, m) of the centred columns: G - c_i s_j - s_i c_j + c_i c_j S."""
     if not center.any():
         return gram
-    across = center[:, :, None] * sums.T[None]
-    mirrored = sums[:, :, None] * center.T[None]
-    return np.asarray(
-        gram - across - mirrored + center[:, :, None] * (total[:, None] * center.T)[None]
-    )
+    c, s = center[:, :, None], sums[:, :, None]
+    both = c * (total[:, None] * center.T)[None]
+    return np.asarray(gram - c * sums.T[None] - s * center.T[None] + both)
 
 
 def _update(

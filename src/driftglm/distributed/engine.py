@@ -144,13 +144,13 @@ class Engine:
         self.ask("take_off", lambda _: (shift, constant))
 
     def _round(self, what: str, todo: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        by_home = self._by_home(todo)
+        by_home, shifted = self._by_home(todo), self.specs[0].shift is not None
         self.traffic.rounds += 1
         self.traffic.sent += _size(list(todo.values()))
         plans: list[Plan] = []
         for home, numbers in by_home.items():
-            jobs = [(self._name(n), what, todo[n]) for n in numbers]
-            plans.append((home, partial(self._submit_jobs, jobs)))
+            jobs: list[Job] = [((n, self._generations[n], shifted), what, todo[n]) for n in numbers]
+            plans.append((home, partial(self._submit, serve, self.fit, jobs)))
         results = self._finished(plans)
         if self.traffic.total - self._tidied > TIDY:
             # Messages of tasks that are done lie about in reference cycles; Python collects them
@@ -164,9 +164,6 @@ class Engine:
                 self.traffic.received += _size(answer)
                 yield number, answer
 
-    def _name(self, number: int) -> tuple[int, int, bool]:
-        return number, self._generations[number], self.specs[number].shift is not None
-
     def _by_home(self, numbers: Iterable[int]) -> dict[str, list[int]]:
         """The partitions of every worker."""
         out: dict[str, list[int]] = {}
@@ -174,10 +171,10 @@ class Engine:
             out.setdefault(self._homes[number], []).append(number)
         return out
 
-    def _submit_jobs(self, jobs: list[Job], home: str) -> Future:
-        return self.client.submit(
-            serve, self.fit, jobs, workers=[home], allow_other_workers=True, pure=False
-        )
+    def _submit(self, function: Callable[..., object], *args: object) -> Future:
+        """A task for a worker, the last argument, or for another one if that is gone."""
+        place = {"workers": [args[-1]], "allow_other_workers": True}
+        return self.client.submit(function, *args[:-1], pure=False, **place)
 
     def _load(self, numbers: Sequence[int], wanted: list[Wanted] | None = None) -> list[Any]:
         """Load partitions, one at a time on every worker: a block beside its columns is large."""
@@ -194,7 +191,6 @@ class Engine:
         return [found[number] for number in numbers]
 
     def _submit_load(self, number: int, wanted: list[Wanted] | None, home: str) -> Future:
-        place = {"workers": [home], "allow_other_workers": True}
         block = self.blocks[number]
         if hasattr(block, "__dask_graph__"):
             # Anywhere: tasks with a place wait for ever if they were waiting for it when the last
@@ -202,7 +198,7 @@ class Engine:
             block = self.client.compute(block)
         asked = None if wanted is None else wanted[number]
         known = (number, self._generations[number]), self.specs[number]
-        return self.client.submit(load, block, self.fit, *known, asked, pure=False, **place)
+        return self._submit(load, block, self.fit, *known, asked, home)
 
     def _rehouse(self, numbers: Sequence[int]) -> None:
         """Give partitions whose worker is gone to those that have the fewest."""

@@ -73,11 +73,10 @@ def _of_step(part: ColumnDesign, curvature: FloatArray | None, t: int) -> FloatA
     pointers = np.concatenate([[0], np.cumsum(counts)])
     chosen = np.arange(pointers[-1]) + np.repeat(begins - pointers[:-1], counts)
     values, rows = part.values[chosen], part.rows[chosen] - first
-    X = sp.csc_array((values, rows, pointers), shape=(last - first, m))
-    if curvature is None:
-        return np.asarray((X.T @ X).toarray())
-    scaled = (values * curvature[first:last][rows], rows, pointers)
-    return np.asarray((X.T @ sp.csc_array(scaled, shape=X.shape)).toarray())
+    scaled = values if curvature is None else values * curvature[first:last][rows]
+    shape = last - first, m
+    X, weighed = (sp.csc_array((each, rows, pointers), shape=shape) for each in (values, scaled))
+    return np.asarray((X.T @ weighed).toarray())
 
 
 def _dense(
