@@ -21,11 +21,11 @@ def row_products(X: Matrix, other: Matrix | None = None) -> FloatArray:
     n_features = X.shape[1]
     if X.nnz < DENSE_ENOUGH * X.shape[0] * max(n_features, 1):
         return np.asarray((X @ other.T).toarray())
-    left, right = X.tocsc(), other.tocsc()
+    one, two = X.tocsc(), other.tocsc()
     out = np.zeros((X.shape[0], other.shape[0]))
     for first in range(0, n_features, BLOCK):
         columns = slice(first, first + BLOCK)
-        out += left[:, columns].toarray() @ right[:, columns].toarray().T
+        out += one[:, columns].toarray() @ two[:, columns].toarray().T
     return out
 
 

@@ -62,9 +62,9 @@ class Quadratic:
         self.X: Any = scaled_rows(problem.X, self.root)
         self.free = problem.free * self.root[:, None]
         self.target = target * self.root
-        left, singular, _ = scipy.linalg.svd(self.free, full_matrices=False)
+        vectors, singular, _ = scipy.linalg.svd(self.free, full_matrices=False)
         # Collinear free columns (an always-in constant, say) span no more than one of them.
-        self.basis = left[:, singular > RANK * singular.max(initial=0.0)]
+        self.basis = vectors[:, singular > RANK * singular.max(initial=0.0)]
 
     def project(self, rows: FloatArray) -> FloatArray:
         """What the free columns cannot explain of (n_rows,) or (n_rows, k)."""
@@ -202,7 +202,7 @@ class LassoQuadratic(Quadratic):
         return Solution(beta, gamma, converged=False)
 
     def _descend(self, explained: FloatArray) -> bool:
-        """Coordinate descent on what is left of the target; whether it reached its tolerance."""
+        """Coordinate descent on the residual target; whether it reached its tolerance."""
         data: Data = self.X, self.target - self.root * explained, None
         if self.projecting:
             data = self.complement, self.project(self.target), None

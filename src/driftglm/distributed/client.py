@@ -68,8 +68,8 @@ def client_for(n_workers: int | None = None) -> Iterator[Client]:
     if client is not None:
         yield _waiting(client)
     elif n_workers is not None:
-        with _local_client(n_workers) as own:
-            yield own
+        with _local_client(n_workers) as client:
+            yield client
     else:
         raise EngineError(NO_CLIENT.format("pass n_workers= for a local cluster"))
 
@@ -136,7 +136,7 @@ def engine_errors(client: Client, advice: str = RUN_AGAIN) -> Iterator[None]:
     Parameters
     ----------
     client
-        Whose scheduler it is.
+        The client of the scheduler.
     advice
         What to do, after "the Dask scheduler was lost; "; such as where the checkpoint is.
     """

@@ -338,11 +338,11 @@ def _update(
     m, n_steps = gradient.shape
     nothing = np.zeros((m, n_steps))
     alone = np.arange(m * n_steps, dtype=np.int32)
-    own = n_steps * np.arange(m)[:, None] + np.arange(n_steps + 1)
-    reads: Columns = np.ones(m * n_steps), alone, own, nothing, nothing
+    segments = n_steps * np.arange(m)[:, None] + np.arange(n_steps + 1)
+    reads: Columns = np.ones(m * n_steps), alone, segments, nothing, nothing
     others = (n_steps * np.arange(m)[None, :] + np.arange(n_steps)[:, None]).astype(np.int32)
     rows = np.broadcast_to(others, (m, n_steps, m)).reshape(-1)
-    moves: Columns = gram.reshape(-1), np.ascontiguousarray(rows), own * m, nothing, nothing
+    moves: Columns = gram.reshape(-1), np.ascontiguousarray(rows), segments * m, nothing, nothing
     state: RowState = gradient.reshape(-1).copy(), np.empty(0), np.zeros((3, n_steps))
     return UpdateBlock(np.arange(m), (reads, moves), state, squares, features)
 

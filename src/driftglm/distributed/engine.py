@@ -2,7 +2,7 @@
 
 The client holds what has one number a row, the workers hold X. A question goes to all partitions,
 one task a worker; answers come back in the order of partitions, so that sums do not depend on who
-answered first. What a lost worker had is loaded again, from the blocks' own graph.
+answered first. What a lost worker had is loaded again, from the graph of the blocks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PATIENCE = 60.0
 WAKE = 1.0
 """Seconds between looks at whether workers are still there."""
 TIDY = 8 * 2**20
-"""Bytes moved after which what is left of messages is collected."""
+"""Bytes moved after which the remains of messages are collected."""
 N_TRIES = 10
 """Times a partition may be lost during one question."""
 

@@ -64,7 +64,7 @@ class MemoryColumns:
         yield np.arange(self.design.n_features)
 
     def replace(self, features: IntArray, values: FloatArray) -> None:
-        """`values` are this object's own: nothing is left to do."""
+        """`values` were changed in place: nothing remains to be done."""
         del features, values
 
     def drop(self) -> None:
