@@ -1,5 +1,7 @@
 """Counts of a bundle of words: joined from blocks, cut and added up by step."""
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
@@ -14,7 +16,7 @@ MEMBER = np.array([0, 1, 1, -1])
 def table(counts, n_contexts):
     starts, contexts, values = counts
     out = np.zeros((n_contexts, starts.size - 1))
-    for word, (first, last) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for word, (first, last) in enumerate(pairwise(starts)):
         out[contexts[first:last], word] = values[first:last]
     return out
 

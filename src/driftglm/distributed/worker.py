@@ -88,7 +88,7 @@ class Summary(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What an update did to a block of paths, at the steps of one partition or at all.
+    """What an update did to a block of paths, at all steps or at those of a partition.
 
     `more` are variance and center of the features, where the moments of eta are wanted.
     """
@@ -98,12 +98,12 @@ class Change(NamedTuple):
     more: tuple[FloatArray, ...] = ()
 
     def used(self) -> Change:
-        """That of the features which changed at all."""
+        """The same for those features alone that changed at all."""
         some = np.any([part.any(axis=1) for part in (self.beta, *self.more[:1])], axis=0)
         return Change(self.features[some], self.beta[some], tuple(part[some] for part in self.more))
 
     def at(self, steps: IntArray) -> Change:
-        """That of some steps."""
+        """The same at some steps."""
         more = tuple(part[:, steps] for part in self.more)
         return Change(self.features, self.beta[:, steps], more)
 
@@ -124,7 +124,7 @@ class Run:
     done: int = 0
 
     def apply(self, columns: Columns, change: Change) -> None:
-        """Bring score and moments in step with a change."""
+        """Bring score and moments up to date with a change."""
         part = columns.take(change.features)
         moved = part.eta(change.beta)
         if self.moments is not None:
