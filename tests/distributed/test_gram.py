@@ -29,3 +29,8 @@ def test_triangles_with_many_zeros_travel_without_them():
     for packed in (whole, few):
         found = full_gram(packed.triangles(2), 2)
         assert_array_equal(found[:, 0], [[1.0, 0.0], [0.0, 2.0]])
+
+
+def test_a_partition_without_rows_has_no_triangles():
+    design, _ = ColumnDesign.from_matrix(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), 0)
+    assert block_gram(design, None).triangles(3).shape == (0, 6)

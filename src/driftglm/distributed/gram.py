@@ -33,11 +33,11 @@ class Packed(NamedTuple):
 
     def triangles(self, m: int) -> FloatArray:
         """(n_steps, m (m + 1) / 2)."""
-        out = self.numbers
+        size, out = m * (m + 1) // 2, self.numbers
         if self.places is not None:
-            out = np.zeros(self.n_steps * (m * (m + 1) // 2))
+            out = np.zeros(self.n_steps * size)
             out[self.places] = self.numbers
-        return out.reshape(self.n_steps, -1)
+        return out.reshape(self.n_steps, size)
 
 
 def block_gram(part: ColumnDesign, curvature: FloatArray | None) -> Packed:
@@ -46,7 +46,7 @@ def block_gram(part: ColumnDesign, curvature: FloatArray | None) -> Packed:
     lower = np.tril_indices(m)
     flat = np.empty(n_steps * lower[0].size)
     with one_thread():  # the same digits on any number of threads
-        for t, out in enumerate(flat.reshape(n_steps, -1)):
+        for t, out in enumerate(flat.reshape(n_steps, lower[0].size)):
             out[:] = _of_step(part, curvature, t)[lower]
     places = np.flatnonzero(flat)
     if flat.size < np.iinfo(np.uint32).max and places.size * (8 + INDEX) < 8 * flat.size:
