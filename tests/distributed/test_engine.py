@@ -10,13 +10,10 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
-from driftglm.design import ColumnDesign
 from driftglm.distributed import design as far_design
 from driftglm.distributed import storage, worker
 from driftglm.distributed.engine import Engine
-from driftglm.distributed.gram import block_gram, full_gram
 from driftglm.distributed.shards import Shards
-from driftglm.distributed.sources import is_remote
 from driftglm.exceptions import DataError
 from driftglm.fitting import worker_rows
 from driftglm.tables.shards import write_shards
@@ -179,7 +176,7 @@ def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
     monkeypatch.setattr(far_design, "MOST_FIXED", 8)
     X, y, time = rows(n_rows=600)
     passes = []
-    updates = far_design.WorkerDesign.updates
+    updates = far_design.WorkerDesign.update_blocks
 
     def counted(self, order, *args, **kwargs):
         traffic = self.engine.traffic
@@ -188,7 +185,7 @@ def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
         if order.size == X.shape[1]:
             passes.append((traffic.sent - before[0], traffic.received - before[1]))
 
-    monkeypatch.setattr(far_design.WorkerDesign, "updates", counted)
+    monkeypatch.setattr(far_design.WorkerDesign, "update_blocks", counted)
     fit(DriftRegressor(max_iter=12), X, y, time, n_workers=2)
     engine = HereEngine.last
     n, p, m, parts = 600, X.shape[1], 8, engine.count
@@ -198,34 +195,6 @@ def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
     assert_allclose(passes[0], [sent, first + later], rtol=0.2)
     assert passes[1][1] == later  # Gram matrices were kept
     assert passes[1][0] <= 1.2 * sent
-
-
-@pytest.mark.parametrize("density", [0.03, 0.6])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_gram_matrices_of_a_block(density, weighted):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(90, 11)) * (rng.random((90, 11)) < density)
-    codes = np.sort(rng.integers(0, 3, 90))
-    w = rng.random(90) if weighted else None
-    design, order = ColumnDesign.from_matrix(X, codes, 3)
-    found = full_gram(block_gram(design, None if w is None else w[order]).triangles(11), 11)
-    for t in range(3):
-        part = X[codes == t]
-        scaled = part if w is None else part * w[codes == t, None]
-        assert_allclose(found[:, t], part.T @ scaled, atol=1e-12)
-
-
-def test_columns_of_a_file_are_those_of_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(storage, "N_AT_ONCE", 20)
-    X, _, time = rows(n_rows=50)
-    design, _ = ColumnDesign.from_matrix(X, time, 4)
-    near, far = storage.MemoryColumns(design), storage.FileColumns(design, tmp_path / "part")
-    assert_array_equal(np.concatenate(list(far.pieces())), np.arange(24))
-    score = np.random.default_rng(0).normal(size=50)
-    for some in (np.array([5, 6, 7, 2]), np.array([23]), np.empty(0, dtype=np.int64)):
-        assert_array_equal(far.take(some).gradient(score), near.take(some).gradient(score))
-    far.drop()
-    assert not (tmp_path / "part").exists()
 
 
 @pytest.mark.usefixtures("here")
@@ -244,13 +213,6 @@ def test_a_folder_of_shards_is_fitted_part_by_part(tmp_path):
         fit(DriftRegressor(), tmp_path / "shards", "z", None)
     with pytest.raises(DataError, match="holds no shards"):
         fit(DriftRegressor(), tmp_path, "y", None)
-
-
-def test_an_array_is_nothing_for_workers_unless_asked():
-    X, _, _ = rows()
-    assert not is_remote(X)
-    assert not is_remote(sp.csr_matrix(X))
-    assert not is_remote(X.tolist())
 
 
 def test_a_folder_that_is_not_there_is_named_before_a_cluster_is_asked_for():

@@ -13,20 +13,16 @@ from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor, Ri
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
-from driftglm import DriftRegressor
 from driftglm.baselines import (
     LassoAll,
     LassoOne,
     RidgeAll,
     RidgeOne,
     RidgeTS,
-    chain_kernel,
     quadratic,
 )
-from driftglm.baselines.strength import fixed_scale, sklearn_penalty
-from driftglm.baselines.tuning import choose
+from driftglm.baselines.strength import sklearn_penalty
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
-from driftglm.priors import Fixed
 
 POOLED = [RidgeOne, RidgeAll, LassoOne, LassoAll]
 EVERY = [*POOLED, RidgeTS]
@@ -189,83 +185,6 @@ def test_strength_in_the_terms_of_scikit_learn(rng):
         assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
 
 
-def test_strength_in_the_terms_of_the_fixed_prior(rng):
-    """Without correlation, ridge over time is a ridge of its own in every step."""
-    X, y, time, _ = make_rows(rng, "gaussian")
-    prior = Fixed(scale=fixed_scale(5.0, 0.7), autocorrelation=0.0)
-    chain = DriftRegressor(prior=prior, noise=0.7, fit_intercept=False, tol=1e-10)
-    chain.fit(X, y, time=time)
-    ours = RidgeTS(strength=5.0, autocorrelation=0.0, fit_intercept=False, tol=1e-10)
-    ours.fit(X, y, time=time)
-    for step, year in enumerate(np.unique(time)):
-        rows = time == year
-        alone = Ridge(alpha=5.0, fit_intercept=False).fit(X[rows], y[rows]).coef_
-        assert_allclose(chain.coef_path_[step], alone, atol=1e-6)
-        assert_allclose(ours.coef_path_[step], alone, atol=1e-6)
-
-
-def test_ridge_over_time_minimises_the_stated_objective(rng):
-    X, y, time, weights = make_rows(rng, "gaussian")
-    strength, rho = 5.0, 0.8
-    model = RidgeTS(strength, rho, fit_intercept=False, tol=1e-10)
-    model.fit(X, y, time=time, sample_weight=weights)
-    n_steps, n_features = model.coef_path_.shape
-    A = np.eye(n_steps) - rho / (1 + rho**2) * (np.eye(n_steps, k=1) + np.eye(n_steps, k=-1))
-    expanded = np.zeros((y.size, n_steps, n_features))
-    expanded[np.arange(y.size), time - 2000] = X
-    expanded = expanded.reshape(y.size, -1)
-    normal = expanded.T @ (weights[:, None] * expanded) + strength * np.kron(A, np.eye(n_features))
-    expected = np.linalg.solve(normal, expanded.T @ (weights * y))
-    assert_allclose(model.coef_path_.ravel(), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("standardize", [False, True])
-def test_the_dual_of_ridge_over_time_is_the_drift_model(rng, monkeypatch, sparse, standardize):
-    """Where no intercept drifts both forms must agree to the digit."""
-    X, y, time, weights = make_rows(rng, "gaussian")
-    time = np.where(time == 2001, 2000, time)  # nothing in 2001
-    X = sp.csr_array(X) if sparse else X
-    model = RidgeTS(5.0, 0.8, fit_intercept=False, tol=1e-10, standardize=standardize)
-    dual = clone(model).fit(X, y, time=time, sample_weight=weights)
-    monkeypatch.setattr("driftglm.baselines.ridge_ts.DIRECT", 0)
-    drift = clone(model).fit(X, y, time=time, sample_weight=weights)
-    assert drift.n_iter_ > 1 == dual.n_iter_
-    assert_allclose(dual.coef_path_, drift.coef_path_, atol=1e-6)
-
-
-def test_the_dual_is_close_to_the_drift_model_with_intercepts(rng, monkeypatch):
-    X, y, time, _ = make_rows(rng, "gaussian", n_rows=400, n_steps=8)
-    X[:, 2] += 10.0  # far from the origin, so that intercept and slope are told apart
-    y = y + np.sin(time) + 0.3 * np.cos(time) * X[:, 2]
-    model = RidgeTS(5.0, 0.9, always_in=[2])
-    dual = clone(model).fit(X, y, time=time)
-    monkeypatch.setattr("driftglm.baselines.ridge_ts.DIRECT", 0)
-    drift = clone(model).fit(X, y, time=time)
-    # Only the component of the intercepts' deviations is not quite the same.
-    assert_allclose(dual.coef_path_, drift.coef_path_, atol=0.1)
-    difference = dual.predict(X, time=time) - drift.predict(X, time=time)
-    assert np.sqrt(np.mean(difference**2)) < 0.1
-
-
-def test_ridge_over_time_tunes_what_it_fits(rng):
-    X, y, time, weights = make_rows(rng, "gaussian")
-    new = rng.normal(size=(9, X.shape[1]))
-    model = RidgeTS(5.0, 0.8, always_in=[1], standardize=True)
-    ((pair,),) = (list(c) for c in model.tuning_chains(X, y, new, time=time, sample_weight=weights))
-    fitted = clone(model).fit(X, y, time=time, sample_weight=weights)
-    assert_allclose(pair[1], fitted.predict(new), rtol=1e-8)
-
-
-def test_the_component_of_intercepts_is_their_moments():
-    walk = np.cumsum(np.ones(50))[:, None]
-    component = chain_kernel.InterceptDynamics.of_paths(np.hstack([walk, np.zeros((50, 1))]))
-    assert component.variance[1] == 0
-    assert component.correlation[1] == 0
-    assert_allclose(component.variance[0], np.var(walk))
-    assert 0.9 < component.correlation[0] <= 0.95
-
-
 @pytest.mark.parametrize("maker", [RidgeOne, LassoOne])
 def test_one_uses_the_last_step_with_rows_only(rng, maker):
     X, y, time, _ = make_rows(rng, "gaussian")
@@ -318,60 +237,6 @@ def test_the_strength_chosen_is_the_best_on_the_last_step(rng, maker, family):
     assert_allclose(model.coef_, again.coef_, rtol=1e-12)
 
 
-def test_ridge_over_time_tunes_both_parameters(rng):
-    time = np.repeat(np.arange(8), 60)
-    X = rng.normal(size=(480, 10))
-    y = np.sum(X[:, :3] * np.sin(time[:, None] / 2 + np.arange(3)), axis=1)
-    y = y + 0.3 * rng.normal(size=480)
-    model = RidgeTS().fit(X, y, time=time)
-    assert model.strength_ > 0
-    assert 0 < model.autocorrelation_ < 1
-    half = RidgeTS(autocorrelation=0.5).fit(X, y, time=time)
-    assert half.autocorrelation_ == 0.5
-    assert_allclose(model.predict(X[:3], time=[9, 9, 8]), model.predict(X[:3]))
-    path = np.sum(X[:3] * model.coef_path_[4], axis=1) + model.intercept_path_[4]
-    assert_allclose(model.predict(X[:3], time=[4, 4, 4]), path)
-
-
-@pytest.mark.parametrize("family", ["binomial", "poisson"])
-def test_ridge_over_time_of_other_families(rng, family):
-    X, y, time, weights = make_rows(rng, family, n_rows=200)
-    strength, rho = 2.0, 0.8
-    exposure = rng.uniform(0.5, 2.0, y.size) if family == "poisson" else None
-    model = RidgeTS(strength, rho, family=family, fit_intercept=False, tol=1e-8)
-    model.fit(X, y, time=time, sample_weight=weights, exposure=exposure)
-    A = np.eye(4) - rho / (1 + rho**2) * (np.eye(4, k=1) + np.eye(4, k=-1))
-    offset = 0.0 if exposure is None else np.log(exposure)
-
-    def objective(theta):
-        paths = theta.reshape(4, 5)
-        eta = offset + np.einsum("ni,ni->n", X, paths[time - 2000])
-        chain = np.einsum("si,st,ti->", paths, A, paths)
-        return loss_sum(family, y, eta, weights) + 0.5 * strength * chain
-
-    best = scipy.optimize.minimize(
-        objective, np.zeros(20), method="BFGS", options={"gtol": 1e-5, "maxiter": 2000}
-    )
-    assert_allclose(model.coef_path_.ravel(), best.x, atol=1e-4)
-    if family == "binomial":
-        assert model.predict_proba(X).shape == (200, 2)
-        assert set(model.predict(X)) <= {0.0, 1.0}
-    else:
-        doubled = model.predict(X, exposure=np.full(200, 2.0))
-        assert_allclose(doubled, 2 * model.predict(X))
-
-
-@pytest.mark.parametrize("family", ["binomial", "poisson"])
-def test_ridge_over_time_of_other_families_tunes_itself(rng, family):
-    X, y, time, _ = make_rows(rng, family, n_rows=200)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        model = RidgeTS(family=family).fit(X, y, time=time)
-    assert model.strength_ > 0
-    assert 0 < model.autocorrelation_ < 1
-    assert model.score(X, y, time=time) > 0
-
-
 def test_too_narrow_a_grid_is_reported(rng, monkeypatch):
     X, y, time, _ = make_rows(rng, "gaussian")
     y = X @ np.ones(5) + 1e-3 * y
@@ -390,27 +255,6 @@ def test_default_grids_are_wide_enough(rng):
             maker().fit(X, y, time=time)
 
 
-def test_a_chain_is_left_once_it_is_clearly_behind_if_candidates_are_dear():
-    seen = []
-
-    def chain(errors):
-        for k, error in enumerate(errors):
-            seen.append(k)
-            yield {"k": k}, error
-
-    errors = [3.0, 2.0, 1.0, 1.1, 1.2, 1.3, 0.1]
-    assert choose([chain(errors)]).params == {"k": 6}
-    seen.clear()
-    choice = choose([chain(errors)], leave=True)
-    assert choice.params == {"k": 2}
-    assert seen == [0, 1, 2, 3, 4, 5]
-    assert not choice.at_edge
-    assert choose([chain([3.0, 2.0, 1.0])]).at_edge
-    assert choose([chain([1.0, 2.0, 3.0])]).at_edge
-    assert not choose([chain([3.0, 1.0, 1.0])]).at_edge
-    assert choose([chain([3.0, np.nan, 2.0]), chain([5.0, 1.5])]).params == {"k": 1}
-
-
 def test_standardize_reports_in_the_units_of_x(rng):
     X, y, time, _ = make_rows(rng, "gaussian")
     scaled = X * np.array([1.0, 100.0, 0.01, 1.0, 1.0])
@@ -419,14 +263,6 @@ def test_standardize_reports_in_the_units_of_x(rng):
         two = maker(strength=2.0, standardize=True).fit(scaled, y, time=time)
         assert_allclose(two.predict(scaled), one.predict(X), rtol=1e-6)
         assert_allclose(two.coef_[1], one.coef_[1] / 100, rtol=1e-5, atol=1e-9)
-
-
-def test_standardize_leaves_binary_columns_alone(rng):
-    X = (rng.random((90, 4)) < 0.2).astype(float)
-    y = X[:, 0] + rng.normal(size=90)
-    for matrix in (X, sp.csr_array(X)):
-        plain = RidgeAll(strength=2.0).fit(matrix, y).coef_
-        assert_allclose(RidgeAll(strength=2.0, standardize=True).fit(matrix, y).coef_, plain)
 
 
 def test_names_masks_and_positions_of_always_in(rng):
@@ -551,15 +387,6 @@ def test_grid_search_over_strengths(rng):
     assert search.best_params_["strength"] < 1e6
 
 
-def test_without_a_step_to_hold_out_every_fifth_row_is(rng):
-    X, y, _, _ = make_rows(rng, "gaussian")
-    held = np.arange(y.size) % 5 == 4
-    time = held.astype(int)
-    one = LassoAll().fit(X, y)
-    two = LassoAll().fit(X, y, time=time)
-    assert one.strength_ == two.strength_
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "model",
@@ -578,3 +405,12 @@ def test_scikit_learn_finds_no_fault(model):
     expected = {moved.format(kind): "rows move" for kind in ("dense", "sparse")}
     tuned = model.strength is None
     check_estimator(model, on_skip=None, expected_failed_checks=expected if tuned else {})
+
+
+def test_without_a_step_to_hold_out_every_fifth_row_is(rng):
+    X, y, _, _ = make_rows(rng, "gaussian")
+    held = np.arange(y.size) % 5 == 4
+    time = held.astype(int)
+    one = LassoAll().fit(X, y)
+    two = LassoAll().fit(X, y, time=time)
+    assert one.strength_ == two.strength_

@@ -5,27 +5,25 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from driftglm._typing import BoolArray, FloatArray
+from driftglm._typing import BoolArray, FloatArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
-from driftglm.baselines.family_loss import TEXT, BaselineFamily, FamilyLoss, has_classes
+from driftglm.baselines.family_loss import TEXT, FamilyLoss, has_classes
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
-from driftglm.baselines.tuning import Choice, choose, warn_at_edge
+from driftglm.baselines.tuning import Chain, Params
 from driftglm.data.checks import check_weights
 from driftglm.data.features import feature_mask
-from driftglm.data.timesteps import fit_axis
 from driftglm.estimators.scores import share_explained
 from driftglm.exceptions import ConvergenceWarning, DataError
 from driftglm.families import family_named
@@ -33,8 +31,6 @@ from driftglm.families.base import CERTAIN
 from driftglm.files import Storable
 
 N_CLASSES = 2
-TUNING_TOL = 1e-4
-"""Good enough to rank candidates; the chosen one is fitted again to the full tolerance."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +40,12 @@ class Linear:
     coef: FloatArray
     intercept: float
 
-    def eta(self, X: Any) -> FloatArray:
+    def eta(self, X: Matrix) -> FloatArray:
         """Linear predictor of every row, without offset."""
         return np.asarray(X @ self.coef).ravel() + self.intercept
 
 
-Chain = Iterator[tuple[dict[str, Any], FloatArray]]
-"""Candidates from a strong penalty to a weak one: parameters, linear predictor of new rows."""
-
-
-def _has_classes(model: Any) -> bool:
+def _has_classes(model: Baseline) -> bool:
     """For `available_if`: only classes have probabilities."""
     if not has_classes(model.family):
         raise AttributeError(f"family {model.family!r} has no classes and no probabilities.")
@@ -63,16 +55,7 @@ def _has_classes(model: Any) -> bool:
 class Baseline(TextMethods, Storable, BaseEstimator):
     """Base of the baselines; see `LassoAll` for the parameters."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "strength": [Interval(Real, 0, None, closed="neither"), None],
-        "family": [BaselineFamily()],
-        "fit_intercept": ["boolean"],
-        "always_in": ["array-like", str, Integral, None],
-        "standardize": ["boolean"],
-        "freq": [str, Interval(Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-    }
+    converged_: bool
 
     # ------------------------------------------------------------ what differs
 
@@ -85,14 +68,14 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         return bool(self.family == TEXT)
 
     @abstractmethod
-    def _chains(self, rows: Rows, X_new: Any) -> Iterator[Chain]:
+    def _chains(self, rows: Rows, X_new: Matrix) -> Iterator[Chain]:
         """Candidates fitted to `rows` and their linear predictors for the next step's rows."""
 
     @abstractmethod
-    def _fit_chosen(self, rows: Rows, params: dict[str, Any]) -> None:
+    def _fit_chosen(self, rows: Rows, params: Params) -> None:
         """Fit with settled parameters; set coef_ and intercept_."""
 
-    def tunable_params(self) -> dict[str, Any]:
+    def tunable_params(self) -> dict[str, float | None]:
         """Parameters given as numbers, those still to be chosen as None."""
         return {"strength": self.strength}
 
@@ -100,7 +83,13 @@ class Baseline(TextMethods, Storable, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
-        self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None, exposure: Any = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: VectorLike = None,
+        sample_weight: VectorLike = None,
+        exposure: VectorLike = None,
     ) -> Self:
         """Fit the model, choosing the strength first if it is None.
 
@@ -115,26 +104,28 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         With family="text" X is word counts (n_docs, V) and y the documents' effects (n_docs, F).
         """
         if self.family == TEXT:
-            self._fit_text(X, y, time, sample_weight=sample_weight, exposure=exposure)
+            if sample_weight is not None or exposure is not None:
+                raise DataError(
+                    "sample_weight and exposure do not apply to family='text'; "
+                    "a document's counts are its weight."
+                )
+            self._fit_text(self._read_text(X, y, time))
             return self
         rows = self._read(X, y, time, sample_weight, exposure)
-        params = self.tunable_params()
-        if None in params.values():
-            params = self._tuned(rows).params
-        self._fit_chosen(rows, params)
+        self._fit_chosen(rows, self._given() or self._tuned(rows))
         return self
 
     def tuning_chains(
         self,
-        X: Any,
-        y: Any,
-        X_new: Any,
+        X: MatrixLike,
+        y: ArrayLike,
+        X_new: MatrixLike,
         *,
-        time: Any = None,
-        sample_weight: Any = None,
-        exposure: Any = None,
-        exposure_new: Any = None,
-        y_new: Any = None,
+        time: VectorLike = None,
+        sample_weight: VectorLike = None,
+        exposure: VectorLike = None,
+        exposure_new: VectorLike = None,
+        y_new: ArrayLike | None = None,
     ) -> Iterator[Chain]:
         """Predictions of the next step's rows by every candidate, in chains of falling strength.
 
@@ -151,52 +142,42 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         """
         self._validate_params()
         if self.family == TEXT:
-            yield from self._text_chains((X, y, time), (X_new, y_new))
+            if y_new is None:
+                raise DataError("y_new is None; pass the effects of the new documents.")
+            docs = self._read_text(X, y, time)
+            yield from self._text_chains(docs, self._read_new_text(X_new, y_new))
             return
         rows = self._read(X, y, time, sample_weight, exposure)
-        X_new = validate_data(self, X_new, accept_sparse="csr", dtype=np.float64, reset=False)
-        offset = check_exposure(exposure_new, self.family, X_new.shape[0])
-        for chain in self._chains(rows, X_new):
-            yield ((params, self._mean(eta + offset)) for params, eta in chain)
+        new = self._read_new(X_new)
+        offset = check_exposure(exposure_new, self.family, new.shape[0])
+        for chain in self._chains(rows, new):
+            yield ((params, self._loss.mean(eta + offset)) for params, eta in chain)
 
-    def _tuned(self, rows: Rows) -> Choice:
+    def _tuned(self, rows: Rows) -> Params:
         """The candidate of least error on the last step when fitted to the earlier ones."""
         past, now = rows.held_out()
-        family = family_named(self.family)
 
         def error(eta: FloatArray) -> float:
-            losses = family.prediction_loss(now.y, self._mean(eta + now.offset))
+            losses = self._loss.family.prediction_loss(now.y, self._loss.mean(eta + now.offset))
             return float(np.average(losses, weights=now.weights))
 
-        chains = self._chains(past, now.X)
-        errors = (((params, error(eta)) for params, eta in chain) for chain in chains)
-        choice = choose(errors, leave=self.leaves_chains)
-        if choice.at_edge:
-            warn_at_edge(type(self).__name__, choice.params)
-        return choice
+        return self._chosen(self._chains(past, now.X), error)
 
-    def _read(self, X: Any, y: Any, time: Any, sample_weight: Any, exposure: Any) -> Rows:
-        """Validated rows that carry weight."""
+    def _read(self, X: MatrixLike, y: ArrayLike, time: VectorLike, *others: VectorLike) -> Rows:
+        """Validated rows that carry weight; `others` are sample weights and exposure."""
         numeric = not has_classes(self.family)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=np.float64,
-            y_numeric=numeric,
-            ensure_min_samples=2,
-        )
-        weights = check_weights(sample_weight, X.shape[0])
-        offset = check_exposure(exposure, self.family, X.shape[0])
-        axis, codes = fit_axis(time, X.shape[0], self.freq)
-        self._axis, self.timesteps_ = axis, axis.labels
-        y = y.astype(np.float64) if numeric else self._encode(y)
-        self._loss.check(y)
-        rows = Rows(X, y, weights, offset, codes)
+        reading = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
+        X, y = validate_data(self, X, y, **reading, y_numeric=numeric)
+        n_rows = np.shape(y)[0]
+        weights = check_weights(others[0], n_rows)
+        offset = check_exposure(others[1], self.family, n_rows)
+        codes = self._read_time(time, n_rows)
+        target = np.asarray(y, dtype=np.float64) if numeric else self._encode(np.asarray(y))
+        self._loss.check(target)
+        rows = Rows(X, target, weights, offset, codes)
         return rows if (weights > 0).all() else rows.take(weights > 0)
 
-    def _encode(self, y: Any) -> FloatArray:
+    def _encode(self, y: np.ndarray) -> FloatArray:
         """Two classes as 0 and 1."""
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -219,13 +200,12 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         classes = has_classes(self.family)
         self.coef_ = linear.coef[None, :] if classes else linear.coef
         self.intercept_: Any = np.asarray([linear.intercept]) if classes else linear.intercept
-
-    def _warn_unconverged(self) -> None:
-        warn(
-            f"{type(self).__name__} stopped before its tolerance {self.tol:g} was reached; "
-            "raise max_iter or tol, scale the columns (standardize=True), or raise strength.",
-            ConvergenceWarning,
-        )
+        if not self.converged_:
+            warn(
+                f"{type(self).__name__} stopped before its tolerance {self.tol:g} was reached; "
+                "raise max_iter or tol, scale the columns (standardize=True), or raise strength.",
+                ConvergenceWarning,
+            )
 
     # -------------------------------------------------------------- prediction
 
@@ -233,46 +213,53 @@ class Baseline(TextMethods, Storable, BaseEstimator):
     def _loss(self) -> FamilyLoss:
         return FamilyLoss.named(self.family)
 
-    def _mean(self, eta: FloatArray) -> FloatArray:
-        return self._loss.mean(eta)
-
-    def _eta(self, X: Any, time: Any) -> FloatArray:
+    def _eta(self, X: MatrixLike, time: VectorLike) -> FloatArray:
         """Linear predictor of every row; the coefficients are the same at every step."""
         del time
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return Linear(np.ravel(self.coef_), float(np.ravel(self.intercept_)[0])).eta(X)
+        linear = Linear(np.ravel(self.coef_), float(np.ravel(self.intercept_)[0]))
+        return linear.eta(self._read_new(X))
 
-    def predict(self, X: Any, *, time: Any = None, exposure: Any = None) -> Any:
+    def predict(
+        self, X: MatrixLike, *, time: VectorLike = None, exposure: VectorLike = None
+    ) -> np.ndarray:
         """Predicted mean of every row; for two classes, the more probable class."""
-        self._refuse_text("predict", "log_prob")
+        if self.family == TEXT:
+            raise DataError("predict does not apply to family='text'; use log_prob.")
         eta = self._eta(X, time)
         offset = check_exposure(exposure, self.family, eta.size)
         if has_classes(self.family):
-            return self.classes_[np.argmax(self._probabilities(eta), axis=1)]
-        return self._mean(eta + offset)
+            return np.asarray(self.classes_[np.argmax(self._probabilities(eta), axis=1)])
+        return self._loss.mean(eta + offset)
 
     def _probabilities(self, eta: FloatArray) -> FloatArray:
-        return family_named(self.family).probabilities(eta, CERTAIN)
+        return self._loss.family.probabilities(eta, CERTAIN)
 
     @available_if(_has_classes)
-    def predict_proba(self, X: Any, *, time: Any = None) -> FloatArray:
+    def predict_proba(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
         """(n_rows, 2) probabilities of `classes_`."""
         return self._probabilities(self._eta(X, time))
 
     @available_if(_has_classes)
-    def decision_function(self, X: Any, *, time: Any = None) -> FloatArray:
+    def decision_function(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
         """Linear predictor; positive for `classes_[1]`."""
         return self._eta(X, time)
 
-    def score(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: VectorLike = None,
+        sample_weight: VectorLike = None,
+    ) -> float:
         """The share of the family's loss explained, accuracy of classes, likelihood of a text."""
         if self.family == TEXT:
             return float(self.document_log_likelihood(X, y, time=time).sum())
         prediction = self.predict(X, time=time)
         if has_classes(self.family):
             return float(accuracy_score(y, prediction, sample_weight=sample_weight))
-        return share_explained(family_named(self.family), y, prediction, sample_weight)
+        return share_explained(self._loss.family, y, prediction, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,8 @@ from driftglm.families import Family, family_named, is_uncoupled, uncoupled_fami
 from driftglm.families.base import CERTAIN
 from driftglm.registry import FAMILIES
 
-STEEPEST = 1e-10
-"""Least curvature: a row that is predicted for certain still has a (tiny) say in an IRLS step."""
+LEAST_CURVATURE = 1e-10
+"""A row that is predicted for certain still has a (tiny) weight in a reweighted least squares."""
 TEXT = "text"
 """Word counts, which have effects in place of a target and are no family of rows."""
 
@@ -30,11 +29,6 @@ class FamilyLoss:
     def named(cls, name: str) -> FamilyLoss:
         """Of a registered family."""
         return cls(family_named(name))
-
-    @property
-    def quadratic(self) -> bool:
-        """True if the loss is a quadratic in eta, so that one IRLS step is the solution."""
-        return self.family.quadratic
 
     def check(self, y: FloatArray) -> None:
         """Raise a DataError if y cannot come from the family."""
@@ -52,22 +46,18 @@ class FamilyLoss:
         return self.family.loss_derivatives(y, eta)[0]
 
     def curvature(self, y: FloatArray, eta: FloatArray) -> FloatArray:
-        """Second derivative, kept above zero."""
-        return np.maximum(self.family.loss_derivatives(y, eta)[1], STEEPEST)
+        """Second derivative, held above zero."""
+        return np.maximum(self.family.loss_derivatives(y, eta)[1], LEAST_CURVATURE)
 
     def working(self, y: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Target and weights of the squares that touch the losses at eta."""
-        slope, bend = self.family.loss_derivatives(y, eta)
-        curvature = np.maximum(bend, STEEPEST)
+        slope, second = self.family.loss_derivatives(y, eta)
+        curvature = np.maximum(second, LEAST_CURVATURE)
         return eta - slope / curvature, curvature
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """E[y | eta]."""
         return self.family.mean(eta, CERTAIN)
-
-    def intercept(self, y: FloatArray, weights: FloatArray, offset: FloatArray) -> float:
-        """A good intercept for a model of an intercept only."""
-        return self.family.center(y, weights, offset)
 
 
 class BaselineFamily(Registered):
@@ -76,7 +66,7 @@ class BaselineFamily(Registered):
     def __init__(self) -> None:
         super().__init__(FAMILIES)
 
-    def is_satisfied_by(self, val: Any) -> bool:
+    def is_satisfied_by(self, val: object) -> bool:
         """Whether it is a family with one eta a row, or text."""
         return isinstance(val, str) and (val == TEXT or is_uncoupled(val))
 

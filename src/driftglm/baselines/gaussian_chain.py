@@ -1,50 +1,52 @@
-"""From rows to the dual of ridge over time, and from its solution back to paths."""
+"""Gaussian ridge over time in its dual form.
+
+Under the Fixed prior the linear predictors are jointly normal: rows n and m have covariance
+(x_n' x_m) (A^-1)[t_n, t_m] / strength in units of the noise. One matrix of inner products
+therefore serves a whole grid, a candidate costs one Cholesky factorisation, and the solution is
+exact. A search over all paths takes a thousand passes at the strengths that matter, and does not
+converge at all at the weak ones.
+
+The intercepts (intercept and always-in columns) have a flat part, which is free, and stationary
+AR(1) deviations. `driftglm.DriftRegressor` estimates variance and correlation of the deviations
+together with everything else; here they are taken from a fit of the intercepts alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import scipy.linalg
 
-from driftglm._typing import BoolArray, FloatArray
-from driftglm.baselines.chain_kernel import (
-    ChainKernel,
-    InterceptDynamics,
-    centred_products,
-    chain_covariance,
-)
+from driftglm._typing import FloatArray, IntArray, Matrix
+from driftglm.baselines.columns import SplitColumns
+from driftglm.baselines.gram import row_products
 from driftglm.baselines.rows import Rows
+from driftglm.baselines.tuning import Params
+from driftglm.priors.chain import alpha_of_rho
+
+MOST_CORRELATED = 0.95
+"""A correlation nearer to 1 cannot be told from a trend over the few steps there are."""
 
 
 @dataclass(frozen=True)
-class SplitColumns:
-    """Penalised columns, and dense intercept columns with the intercept's ones first."""
+class InterceptDynamics:
+    """Variance and lag-1 correlation of the AR(1) deviations of every intercept."""
 
-    X: Any
-    intercepts: FloatArray
-    always_in: BoolArray
-    intercept: bool
+    variance: FloatArray
+    correlation: FloatArray
 
     @classmethod
-    def of(cls, X: Any, always_in: BoolArray, *, intercept: bool) -> SplitColumns:
-        """Split the columns of a dense or sparse matrix."""
-        chosen = X[:, np.flatnonzero(always_in)]
-        dense = chosen.toarray() if hasattr(chosen, "toarray") else np.asarray(chosen)
-        intercepts = np.hstack([np.ones((X.shape[0], int(intercept))), dense])
-        penalised = X[:, np.flatnonzero(~always_in)] if always_in.any() else X
-        return cls(penalised, intercepts, always_in, intercept)
-
-    def means(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What to take off both kinds of columns: their means if there is an intercept."""
-        if not self.intercept:
-            return np.zeros(self.X.shape[1]), np.zeros(self.intercepts.shape[1])
-        total = float(weights.sum())
-        intercept_mean = np.asarray(weights @ self.intercepts) / total
-        intercept_mean[0] = 0.0  # the intercept's own column stays a column of ones
-        return np.asarray(weights @ self.X) / total, intercept_mean
+    def of_paths(cls, paths: FloatArray) -> InterceptDynamics:
+        """Moments of fitted intercept paths (T, n_intercepts)."""
+        deviations = paths - paths.mean(axis=0)
+        lagged = np.sum(deviations[1:] * deviations[:-1], axis=0)
+        total = np.sum(deviations**2, axis=0)
+        correlation = lagged / np.where(total > 0, total, 1.0)
+        variance = np.mean(deviations**2, axis=0)
+        return cls(variance, np.clip(correlation, 0.0, MOST_CORRELATED))
 
 
 @dataclass(frozen=True)
@@ -56,53 +58,95 @@ class GaussianChain:
     dynamics: InterceptDynamics
     noise: float
 
+    def predictor(self, new: SplitColumns) -> Callable[[Params], FloatArray]:
+        """A function of the parameters: linear predictors of new rows, the last step held."""
+        mean, free_mean = self._means
+        codes = self.rows.codes
+        cross = centred_products(new.X, self.columns.X, mean)
+        n_timesteps = int(codes.max()) + 1
+
+        def eta(params: Params) -> FloatArray:
+            chain = chain_covariance(**params, n_timesteps=n_timesteps)
+            dual, intercepts = self._solve(chain)
+            paths = cross @ (chain[-1, codes] * dual)
+            return np.asarray(paths + (new.free - free_mean) @ intercepts[-1])
+
+        return eta
+
+    def paths(self, params: Params, n_timesteps: int) -> tuple[FloatArray, FloatArray]:
+        """coef_path (T, p) in the order of the columns, and intercept_path (T,) at x = 0."""
+        mean, free_mean = self._means
+        chain = chain_covariance(**params, n_timesteps=n_timesteps)
+        dual, intercepts = self._solve(chain)
+        # Row t: how much each training row says about the coefficients of step t.
+        shares = chain[:, self.rows.codes] * dual
+        beta = np.asarray(self.columns.X.T @ shares.T).T - shares.sum(axis=1)[:, None] * mean
+        coef = self.columns.joined(beta, intercepts)
+        if not self.columns.intercept:
+            return coef, np.zeros(n_timesteps)
+        return coef, intercepts[:, 0] - beta @ mean - intercepts[:, 1:] @ free_mean[1:]
+
+    def _solve(self, chain: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Weights of the rows in every path, and paths of the intercepts (T, n_intercepts).
+
+        `chain` (T, T) is the covariance of a path in units of the noise.
+        """
+        codes, y, free = self.rows.codes, self.rows.y, self._free
+        covariance = self._products * chain[np.ix_(codes, codes)]
+        covariance += self._intercept_covariance
+        covariance[np.diag_indices_from(covariance)] += 1.0 / self.rows.weights
+        factor = scipy.linalg.cho_factor(covariance, overwrite_a=True, check_finite=False)
+        flat = np.zeros(free.shape[1])
+        if flat.size:  # generalized least squares
+            solved = scipy.linalg.cho_solve(factor, free)
+            flat = np.asarray(scipy.linalg.lstsq(free.T @ solved, solved.T @ y, cond=1e-12)[0])
+        dual = scipy.linalg.cho_solve(factor, y - free @ flat)
+        paths = np.tile(flat, (chain.shape[0], 1))
+        apart = np.abs(np.arange(chain.shape[0])[:, None] - codes)
+        for j, column in enumerate(free.T):
+            paths[:, j] += self._decay(j, apart) @ (column * dual)
+        return dual, paths
+
     @cached_property
     def _means(self) -> tuple[FloatArray, FloatArray]:
         return self.columns.means(self.rows.weights)
 
     @cached_property
-    def _kernel(self) -> ChainKernel:
-        mean, intercept_mean = self._means
-        return ChainKernel(
-            products=centred_products(self.columns.X, self.columns.X, mean),
-            intercepts=self.columns.intercepts - intercept_mean,
-            y=self.rows.y,
-            weights=self.rows.weights,
-            codes=self.rows.codes,
-            dynamics=self.dynamics,
-            noise=self.noise,
-        )
+    def _products(self) -> FloatArray:
+        return centred_products(self.columns.X, self.columns.X, self._means[0])
 
-    def predictor(self, new: SplitColumns) -> Callable[[dict[str, float]], FloatArray]:
-        """A function of the parameters: linear predictors of new rows, the last step held."""
-        mean, intercept_mean = self._means
-        kernel, codes = self._kernel, self.rows.codes
-        cross = centred_products(new.X, self.columns.X, mean)
-        n_timesteps = int(codes.max()) + 1
+    @cached_property
+    def _free(self) -> FloatArray:
+        """(n_rows, n_intercepts): the intercept's ones and the always-in columns, centred."""
+        return self.columns.free - self._means[1]
 
-        def eta(params: dict[str, float]) -> FloatArray:
-            chain = chain_covariance(**params, n_timesteps=n_timesteps)
-            solution = kernel.solve(chain)
-            intercepts = kernel.intercept_paths(solution, n_timesteps)[-1]
-            paths = cross @ (chain[-1, codes] * solution.dual)
-            return np.asarray(paths + (new.intercepts - intercept_mean) @ intercepts)
+    @cached_property
+    def _intercept_covariance(self) -> FloatArray:
+        """Covariance of the intercepts' deviations between rows, in units of the noise."""
+        codes = self.rows.codes
+        total = np.zeros((codes.size, codes.size))
+        apart = np.abs(codes[:, None] - codes)
+        for j, column in enumerate(self._free.T):
+            if self.dynamics.variance[j] > 0:
+                total += self._decay(j, apart) * np.outer(column, column)
+        return total
 
-        return eta
+    def _decay(self, j: int, apart: IntArray) -> FloatArray:
+        """Covariance of an intercept's deviations so many steps apart."""
+        decay = self.dynamics.correlation[j] ** np.arange(int(apart.max()) + 1)
+        return np.asarray(self.dynamics.variance[j] / self.noise * decay[apart])
 
-    def paths(self, params: dict[str, float], n_timesteps: int) -> tuple[FloatArray, FloatArray]:
-        """coef_path (T, p) in the order of the columns, and intercept_path (T,) at x = 0."""
-        mean, intercept_mean = self._means
-        chain = chain_covariance(**params, n_timesteps=n_timesteps)
-        solution = self._kernel.solve(chain)
-        # Row t: how much each training row says about the coefficients of step t.
-        shares = chain[:, self.rows.codes] * solution.dual
-        columns = self.columns
-        beta = np.asarray(columns.X.T @ shares.T).T - shares.sum(axis=1)[:, None] * mean
-        intercepts = self._kernel.intercept_paths(solution, n_timesteps)
-        first = int(columns.intercept)
-        coef = np.empty((n_timesteps, columns.always_in.size))
-        coef[:, ~columns.always_in] = beta
-        coef[:, columns.always_in] = intercepts[:, first:]
-        if not columns.intercept:
-            return coef, np.zeros(n_timesteps)
-        return coef, intercepts[:, 0] - beta @ mean - intercepts[:, first:] @ intercept_mean[first:]
+
+def chain_covariance(strength: float, autocorrelation: float, n_timesteps: int) -> FloatArray:
+    """A^-1 / strength; A has ones on its diagonal and alpha = -rho / (1 + rho^2) beside it."""
+    beside = np.full(n_timesteps - 1, alpha_of_rho(autocorrelation))
+    precision = np.eye(n_timesteps) + np.diag(beside, 1) + np.diag(beside, -1)
+    return np.asarray(np.linalg.inv(precision) / strength, dtype=np.float64)
+
+
+def centred_products(X: Matrix, other: Matrix, mean: FloatArray) -> FloatArray:
+    """Inner products between the rows of two matrices, both about the same mean."""
+    along, other_along = np.asarray(X @ mean), np.asarray(other @ mean)
+    products = row_products(X, other)
+    products += float(mean @ mean) - along[:, None] - other_along[None, :]
+    return products

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy as np
 from driftglm._typing import FloatArray
 from driftglm.baselines.irls import solve_path
 from driftglm.baselines.pooled import AllSteps, PooledBaseline
-from driftglm.baselines.problem import Problem, Solution
-from driftglm.baselines.quadratic import EmptyQuadratic, LassoQuadratic
+from driftglm.baselines.problem import Problem
+from driftglm.baselines.quadratic import LassoQuadratic, Quadratic
 from driftglm.baselines.strength import lasso_strengths
 from driftglm.baselines.text import TextKind
 
@@ -21,13 +20,11 @@ N_APPROACHES = 6
 class _Lasso(PooledBaseline):
     """The penalty strength |beta|_1."""
 
+    _quadratic = LassoQuadratic
+
     def _largest(self, problem: Problem) -> float:
         """The least strength at which every penalised coefficient is zero."""
-
-        def quadratic(target: FloatArray, weights: FloatArray) -> EmptyQuadratic:
-            return EmptyQuadratic(problem.X, problem.free, target, weights)
-
-        empty = next(solve_path(problem, quadratic, _penalty, [1.0], self.tol, self.max_iter))
+        empty = next(solve_path(problem, Quadratic, np.ones(1), self.tol, self.max_iter))
         return float(np.abs(problem.gradient(empty)).max(initial=0.0))
 
     def _strengths(self, problem: Problem) -> FloatArray:
@@ -40,18 +37,6 @@ class _Lasso(PooledBaseline):
         if largest <= strength:
             return np.asarray([strength])
         return np.concatenate([np.geomspace(largest, strength, N_APPROACHES)[1:-1], [strength]])
-
-    def _path(self, problem: Problem, strengths: Iterable[float], tol: float) -> Iterator[Solution]:
-        def quadratic(target: FloatArray, weights: FloatArray) -> LassoQuadratic:
-            return LassoQuadratic(
-                problem.X, problem.free, target, weights, intercept=problem.intercept
-            )
-
-        return solve_path(problem, quadratic, _penalty, strengths, tol, self.max_iter)
-
-
-def _penalty(beta: FloatArray, strength: float) -> float:
-    return strength * float(np.abs(beta).sum())
 
 
 class LassoAll(_Lasso, AllSteps):

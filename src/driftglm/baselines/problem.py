@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from driftglm._typing import BoolArray, FloatArray
+from driftglm._typing import FloatArray
+from driftglm.baselines.columns import is_sparse
 from driftglm.baselines.family_loss import FamilyLoss
-from driftglm.baselines.gram import is_sparse
+
+Squares = tuple[FloatArray, FloatArray]
+"""Target and weights of a least-squares problem."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Problem:
         """Linear predictor of every row, offset included."""
         return np.asarray(self.offset + self.X @ solution.beta + self.free @ solution.gamma)
 
-    def squares(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def squares(self, eta: FloatArray) -> Squares:
         """Target (without offset) and weights of the squares that touch the losses at eta."""
         target, curvature = self.loss.working(self.y, eta)
         return target - self.offset, self.weights * curvature
@@ -62,7 +65,7 @@ class Problem:
         """No feature at all, and an intercept that suits y."""
         gamma = np.zeros(self.free.shape[1])
         if self.intercept:
-            gamma[0] = self.loss.intercept(self.y, self.weights, self.offset)
+            gamma[0] = self.loss.family.center(self.y, self.weights, self.offset)
         return Solution(np.zeros(self.X.shape[1]), gamma)
 
     def gradient(self, solution: Solution) -> FloatArray:
@@ -79,25 +82,3 @@ class Problem:
         if self.intercept:
             total -= float(np.sum((weights @ self.X) ** 2)) / float(weights.sum())
         return total / self.y.size
-
-
-def column_scale(X: Any, weights: FloatArray) -> FloatArray:
-    """Standard deviation of every column; 1 for columns of zeros and ones and for constants."""
-    total = float(weights.sum())
-    mean = np.asarray(weights @ X) / total
-    if is_sparse(X):
-        variance = np.asarray(weights @ X.multiply(X)) / total - mean**2
-    else:
-        variance = np.asarray(weights @ (X - mean) ** 2) / total
-    rounding = 1e-13 * (mean**2 + np.abs(variance))
-    keep = _binary(X) | (variance <= rounding)
-    return np.where(keep, 1.0, np.sqrt(np.where(keep, 1.0, variance)))
-
-
-def _binary(X: Any) -> BoolArray:
-    """Columns that hold zeros and ones only."""
-    if not is_sparse(X):
-        return np.asarray(((X == 0) | (X == 1)).all(axis=0))
-    odd = X.copy().tocsc()
-    odd.data = ((odd.data != 0) & (odd.data != 1)).astype(np.float64)
-    return np.asarray(np.asarray(odd.sum(axis=0)).ravel() == 0)

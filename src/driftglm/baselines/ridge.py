@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-import numpy as np
-
 from driftglm._typing import FloatArray
-from driftglm.baselines.irls import solve_path
 from driftglm.baselines.pooled import AllSteps, PooledBaseline
-from driftglm.baselines.problem import Problem, Solution
+from driftglm.baselines.problem import Problem
 from driftglm.baselines.quadratic import RidgeQuadratic
 from driftglm.baselines.strength import ridge_strengths
 from driftglm.baselines.text import TextKind
@@ -19,25 +15,10 @@ from driftglm.baselines.text import TextKind
 class _Ridge(PooledBaseline):
     """The penalty strength / 2 |beta|^2."""
 
+    _quadratic = RidgeQuadratic
+
     def _strengths(self, problem: Problem) -> FloatArray:
         return ridge_strengths(problem.row_length())
-
-    def _approach(self, problem: Problem, strength: float) -> FloatArray:
-        del problem
-        return np.asarray([strength])
-
-    def _path(self, problem: Problem, strengths: Iterable[float], tol: float) -> Iterator[Solution]:
-        wanted = list(strengths)
-
-        def quadratic(target: FloatArray, weights: FloatArray) -> RidgeQuadratic:
-            many = problem.loss.quadratic and len(wanted) > 1
-            return RidgeQuadratic(problem.X, problem.free, target, weights, many=many)
-
-        return solve_path(problem, quadratic, _penalty, wanted, tol, self.max_iter)
-
-
-def _penalty(beta: FloatArray, strength: float) -> float:
-    return 0.5 * strength * float(beta @ beta)
 
 
 class RidgeAll(_Ridge, AllSteps):

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from driftglm._typing import FloatArray
-from driftglm.baselines.base import Baseline, Chain, Linear
-from driftglm.baselines.chain_kernel import InterceptDynamics
-from driftglm.baselines.gaussian_chain import GaussianChain, SplitColumns
-from driftglm.baselines.problem import Problem, column_scale
+from driftglm._typing import FloatArray, Matrix, MatrixLike, VectorLike
+from driftglm.baselines.base import Baseline, Linear
+from driftglm.baselines.columns import SplitColumns, column_scale, divided
+from driftglm.baselines.gaussian_chain import GaussianChain, InterceptDynamics
+from driftglm.baselines.parameters import Parameters
+from driftglm.baselines.problem import Problem
 from driftglm.baselines.quadratic import DIRECT
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import fixed_scale
 from driftglm.baselines.text import TextKind
+from driftglm.baselines.tuning import Chain, Params
 from driftglm.estimators import DriftGLM, DriftRegressor
 from driftglm.exceptions import ConvergenceWarning, DataWarning
-from driftglm.families import Family, family_named
+from driftglm.families import Family
 from driftglm.priors import Fixed
 
 AUTOCORRELATIONS = (0.3, 0.6, 0.8, 0.9, 0.95, 0.99)
@@ -35,6 +38,7 @@ COARSE_STRENGTHS = np.geomspace(1e5, 1e-5, 11)
 N_TUNING_PASSES = 100
 
 
+@dataclasses.dataclass(repr=False, eq=False)
 class RidgeTS(Baseline):
     """Ridge over time: the chain prior of the paper with one variance and autocorrelation for all.
 
@@ -79,88 +83,52 @@ class RidgeTS(Baseline):
 
     _text_kind: ClassVar[TextKind] = TextKind("ridge", "ts")
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Baseline._parameter_constraints,  # noqa: SLF001
+        **Parameters._parameter_constraints,  # noqa: SLF001
         "autocorrelation": [Interval(Real, 0, 1, closed="left"), None],
     }
 
-    def __init__(  # noqa: PLR0913
-        self,
-        strength: float | None = None,
-        autocorrelation: float | None = None,
-        *,
-        family: str = "gaussian",
-        fit_intercept: bool = True,
-        always_in: Any = None,
-        standardize: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-    ) -> None:
-        self.strength = strength
-        self.autocorrelation = autocorrelation
-        self.family = family
-        self.fit_intercept = fit_intercept
-        self.always_in = always_in
-        self.standardize = standardize
-        self.freq = freq
-        self.max_iter = max_iter
-        self.tol = tol
+    autocorrelation: float | None = None
+    max_iter: int = dataclasses.field(default=1000, kw_only=True)
+    tol: float = dataclasses.field(default=1e-3, kw_only=True)
 
     @property
     def leaves_chains(self) -> bool:
         """Its fits take longer than those of all others together."""
         return True
 
-    def tunable_params(self) -> dict[str, Any]:
+    def tunable_params(self) -> dict[str, float | None]:
         """Parameters given as numbers, those still to be chosen as None."""
         return {"strength": self.strength, "autocorrelation": self.autocorrelation}
 
     # ------------------------------------------------------------------ fitting
 
-    def _fit_chosen(self, rows: Rows, params: dict[str, Any]) -> None:
+    def _fit_chosen(self, rows: Rows, params: Params) -> None:
         scale, noise = self._scale(rows), self._noise(rows)
         self.strength_, self.autocorrelation_ = params["strength"], params["autocorrelation"]
-        if self._quadratic:
+        if self._loss.family.quadratic:
             self.noise_variance_ = noise
         if self._is_exact(rows):
-            dual = self._chain(rows, scale)
-            path, intercepts = dual.paths(params, len(self.timesteps_))
+            path, intercepts = self._chain(rows, scale).paths(params, len(self.timesteps_))
             self.converged_, self.n_iter_ = True, 1
         else:
-            model = self._fitted(rows, params, scale, noise, max_iter=self.max_iter)
+            model = self._fitted(rows, params, scale, max_iter=self.max_iter)
             path, intercepts = model.coef_path_, model.intercept_path_
             self.converged_, self.n_iter_ = model.converged_, model.n_iter_
         self.coef_path_, self.intercept_path_ = path / scale, intercepts
         self._report(Linear(self.coef_path_[-1].copy(), float(intercepts[-1])))
-        if not self.converged_:
-            self._warn_unconverged()
 
     def _is_exact(self, rows: Rows) -> bool:
-        return self._quadratic and rows.y.size <= DIRECT
-
-    @property
-    def _quadratic(self) -> bool:
-        return family_named(self.family).quadratic
+        return self._loss.family.quadratic and rows.y.size <= DIRECT
 
     def _scale(self, rows: Rows) -> FloatArray:
         """What every column is divided by."""
         scale = column_scale(rows.X, rows.weights) if self.standardize else np.ones(rows.X.shape[1])
         return np.where(self._always_in(), 1.0, scale)
 
-    def _fitted(
-        self,
-        rows: Rows,
-        params: dict[str, Any],
-        scale: FloatArray,
-        noise: float,
-        *,
-        max_iter: int,
-    ) -> Any:
+    def _fitted(self, rows: Rows, params: Params, scale: FloatArray, *, max_iter: int) -> Any:
         """The drift model with the Fixed prior these parameters mean."""
-        prior = Fixed(
-            scale=fixed_scale(params["strength"], noise),
-            autocorrelation=params["autocorrelation"],
-        )
+        noise = self._noise(rows)
+        prior = Fixed(fixed_scale(params["strength"], noise), params["autocorrelation"])
         model = DriftGLM(
             family=self.family,
             prior=prior,
@@ -172,25 +140,20 @@ class RidgeTS(Baseline):
             tol=self.tol,
         )
         # Codes are steps already; a model fitted without time keeps its single step.
-        data: dict[str, Any] = {"time": self._times(rows), "sample_weight": rows.weights}
-        if family_named(self.family).takes_exposure:
+        time = None if len(self.timesteps_) == 1 else rows.codes
+        data: dict[str, Any] = {"time": time, "sample_weight": rows.weights}
+        if self._loss.family.takes_exposure:
             data["exposure"] = np.exp(rows.offset)
-        with warnings.catch_warnings():
-            # Unconverged fits are reported once, by the baseline; empty columns are no one's fault.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", DataWarning)
-            return model.fit(_divided(rows.X, scale), rows.y, **data)
+        with _silent():
+            return model.fit(divided(rows.X, scale), rows.y, **data)
 
     def _mode_family(self) -> Family:
         """The variant that a search for a mode takes if nothing is said of its noise."""
-        return family_named(self.family).for_fit(posterior=False, noise_asked=False)
-
-    def _times(self, rows: Rows) -> Any:
-        return None if len(self.timesteps_) == 1 else rows.codes
+        return self._loss.family.for_fit(posterior=False, noise_asked=False)
 
     # ------------------------------------------------------------------- tuning
 
-    def _chains(self, rows: Rows, X_new: Any) -> Iterator[Chain]:
+    def _chains(self, rows: Rows, X_new: Matrix) -> Iterator[Chain]:
         scale, exact = self._scale(rows), self._is_exact(rows)
         rhos: tuple[float, ...] = AUTOCORRELATIONS if exact else COARSE_AUTOCORRELATIONS
         if self.autocorrelation is not None:
@@ -201,38 +164,35 @@ class RidgeTS(Baseline):
             strengths = np.asarray([float(self.strength)])
         else:
             strengths = self._row_length(rows, scale) * (STRENGTHS if exact else COARSE_STRENGTHS)
-        eta = self._dual(rows, X_new, scale) if exact else self._primal(rows, X_new, scale)
+        eta = self._primal(rows, X_new, scale)
+        if exact:
+            eta = self._chain(rows, scale).predictor(self._split(X_new, scale))
         for rho in rhos:
             pairs = ({"strength": float(s), "autocorrelation": rho} for s in strengths)
             yield ((params, eta(params)) for params in pairs)
 
     def _row_length(self, rows: Rows, scale: FloatArray) -> float:
-        X = _divided(rows.X, scale)[:, np.flatnonzero(~self._always_in())]
+        X = divided(rows.X, scale)[:, np.flatnonzero(~self._always_in())]
         free = np.ones((rows.y.size, int(self.fit_intercept)))
-        data = (rows.y, rows.weights, rows.offset)
-        problem = Problem(X, free, *data, self._loss, self.fit_intercept)
-        return max(problem.row_length(), 1e-12)
+        arrays = X, free, rows.y, rows.weights, rows.offset
+        return max(Problem(*arrays, self._loss, self.fit_intercept).row_length(), 1e-12)
 
-    def _primal(self, rows: Rows, X_new: Any, scale: FloatArray) -> Any:
-        noise = self._noise(rows)
-        new = _divided(X_new, scale)
+    def _primal(
+        self, rows: Rows, X_new: Matrix, scale: FloatArray
+    ) -> Callable[[Params], FloatArray]:
+        new = divided(X_new, scale)
 
-        def eta(params: dict[str, Any]) -> FloatArray:
-            model = self._fitted(rows, params, scale, noise, max_iter=N_TUNING_PASSES)
-            intercept = float(np.ravel(model.intercept_)[0])
-            return np.asarray(new @ np.ravel(model.coef_)) + intercept
+        def eta(params: Params) -> FloatArray:
+            model = self._fitted(rows, params, scale, max_iter=N_TUNING_PASSES)
+            return Linear(np.ravel(model.coef_), float(np.ravel(model.intercept_)[0])).eta(new)
 
         return eta
-
-    def _dual(self, rows: Rows, X_new: Any, scale: FloatArray) -> Any:
-        return self._chain(rows, scale).predictor(self._split(X_new, scale))
 
     def _chain(self, rows: Rows, scale: FloatArray) -> GaussianChain:
         """The exact solution for any strength and autocorrelation."""
         squares, noise = self._squares(rows), self._noise(rows)
-        return GaussianChain(
-            self._split(rows.X, scale), squares, self._dynamics(squares, noise), noise
-        )
+        dynamics = self._dynamics(squares, noise)
+        return GaussianChain(self._split(rows.X, scale), squares, dynamics, noise)
 
     def _squares(self, rows: Rows) -> Rows:
         """The rows of a quadratic loss as those of squared errors."""
@@ -240,8 +200,8 @@ class RidgeTS(Baseline):
         weights = rows.weights * curvature
         return dataclasses.replace(rows, y=target - rows.offset, weights=weights)
 
-    def _split(self, X: Any, scale: FloatArray) -> SplitColumns:
-        return SplitColumns.of(_divided(X, scale), self._always_in(), intercept=self.fit_intercept)
+    def _split(self, X: Matrix, scale: FloatArray) -> SplitColumns:
+        return SplitColumns.of(divided(X, scale), self._always_in(), intercept=self.fit_intercept)
 
     def _noise(self, rows: Rows) -> float:
         """What loss and penalty are divided by; 1 for families without noise.
@@ -271,8 +231,7 @@ class RidgeTS(Baseline):
         return max(variance, 1e-10 * float(np.mean(rows.y**2)), 1e-20)
 
     def _always_in_columns(self, rows: Rows) -> FloatArray:
-        split = SplitColumns.of(rows.X, self._always_in(), intercept=False)
-        return split.intercepts
+        return SplitColumns.of(rows.X, self._always_in(), intercept=False).free
 
     def _dynamics(self, rows: Rows, noise: float) -> InterceptDynamics:
         """How far the intercepts move, by a drift model of nothing but intercepts."""
@@ -288,11 +247,9 @@ class RidgeTS(Baseline):
             always_in=np.ones(columns.shape[1], dtype=bool),
             noise=noise,
         )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.simplefilter("ignore", DataWarning)
+        with _silent():
             model.fit(columns, rows.y, time=rows.codes, sample_weight=rows.weights)
-        # The intercept itself is what moves: at the columns' means, not at x = 0 far outside the data.
+        # The intercept at the columns' means is what moves: x = 0 may lie far outside the data.
         mean = np.average(columns, axis=0, weights=rows.weights)
         intercept = model.intercept_path_ + model.coef_path_ @ mean
         paths = np.column_stack([intercept, model.coef_path_])
@@ -301,22 +258,25 @@ class RidgeTS(Baseline):
 
     # --------------------------------------------------------------- prediction
 
-    def _eta(self, X: Any, time: Any) -> FloatArray:
+    def _eta(self, X: MatrixLike, time: VectorLike) -> FloatArray:
         """Linear predictor of every row with the coefficients of its own step (or the next)."""
         if time is None:
             return super()._eta(X, None)
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        new = self._read_new(X)
         # A step after the last holds the last coefficients.
-        codes = np.minimum(self._axis.encode(time, X.shape[0]), len(self.timesteps_) - 1)
-        eta = np.empty(X.shape[0])
+        codes = np.minimum(self._axis.encode(time, new.shape[0]), len(self.timesteps_) - 1)
+        eta = np.empty(new.shape[0])
         for code in np.unique(codes):
             rows = np.flatnonzero(codes == code)
-            eta[rows] = X[rows] @ self.coef_path_[code] + self.intercept_path_[code]
+            eta[rows] = new[rows] @ self.coef_path_[code] + self.intercept_path_[code]
         return eta
 
 
-def _divided(X: Any, scale: FloatArray) -> Any:
-    if (scale == 1.0).all():
-        return X
-    return X.multiply(1.0 / scale).tocsr() if hasattr(X, "multiply") else X / scale
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Unconverged fits are reported once, by the baseline; empty columns are no one's fault."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", DataWarning)
+        yield

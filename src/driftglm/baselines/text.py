@@ -19,9 +19,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
-from driftglm.baselines.rows import EVERY
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.baselines.columns import to_dense
+from driftglm.baselines.rows import to_hold_out
 from driftglm.baselines.strength import fixed_scale
+from driftglm.baselines.tuning import Params
 from driftglm.exceptions import DataError
 from driftglm.fitting.text_data import Background, Contexts, collapse, log_background
 from driftglm.fitting.text_fit import ModeTextFit
@@ -43,7 +45,7 @@ PASSES_PER_STEP = 10
 """A reweighting step of the other families, of which `max_iter` allows so many, is worth several
 passes over all words."""
 
-TextChain = Iterator[tuple[dict[str, Any], TextResult]]
+TextChain = Iterator[tuple[Params, TextResult]]
 
 
 @dataclass(frozen=True)
@@ -67,17 +69,21 @@ class Documents:
     effects: Any
     codes: IntArray
 
-    def take(self, keep: np.ndarray) -> Documents:
+    def __post_init__(self) -> None:
+        if self.effects.shape[0] != self.counts.shape[0]:
+            raise DataError(
+                f"effects has {self.effects.shape[0]} rows but counts has {self.counts.shape[0]} "
+                "documents; pass one row per document."
+            )
+
+    def take(self, keep: BoolArray) -> Documents:
         """Some of them."""
-        rows = np.flatnonzero(keep)
-        return Documents(self.counts[rows], self.effects[rows], self.codes[rows])
+        chosen = np.flatnonzero(keep)
+        return Documents(*(part[chosen] for part in vars(self).values()))
 
     def held_out(self) -> tuple[Documents, Documents]:
         """Earlier documents and the last step's; within one step every fifth one is held out."""
-        last = self.codes == self.codes.max()
-        if last.all():
-            every = min(EVERY, last.size)
-            last = np.arange(last.size) % every == every - 1
+        last = to_hold_out(self.codes)
         return self.take(~last), self.take(last)
 
 
@@ -107,60 +113,55 @@ class TextPenalty:
     def fit(
         self,
         contexts: Contexts,
-        params: dict[str, Any],
+        params: Params,
         *,
         start: TextMode | None = None,
         tuning: bool = False,
     ) -> TextResult:
         """One fit; while tuning, as precise as a ranking of candidates needs."""
-        strength = float(params["strength"])
+        strength, kind = float(params["strength"]), self.kind.background
         n_steps = int(contexts.codes.max()) + 1
-        base = log_background(
-            contexts.counts, contexts.codes, n_steps, self.kind.background, SMOOTHING
-        )
-        lasso = self.kind.penalty == "lasso"
+        base = log_background(contexts.counts, contexts.codes, n_steps, kind, SMOOTHING)
         most, tol = PASSES_PER_STEP * self.max_iter, float(np.sqrt(self.tol))
-        chain = Fixed(fixed_scale(strength), params.get("autocorrelation", 0.0))
         settings = TextSettings(
-            prior=chain,
+            prior=Fixed(fixed_scale(strength), params.get("autocorrelation", 0.0)),
             by_effect=True,
-            center=self.kind.background,
+            center=kind,
             max_iter=min(most, TUNING_PASSES) if tuning else most,
             tol=max(tol, TUNING_TOL) if tuning else tol,
-            strength=strength if lasso else 0.0,
+            strength=strength if self.kind.penalty == "lasso" else 0.0,
             flat=min(10.0 * self.tol, FLAT),
         )
         return solve_text(contexts, base, settings, start=start)
 
-    def chains(self, contexts: Contexts, given: dict[str, Any]) -> Iterator[TextChain]:
+    def chains(self, contexts: Contexts, given: dict[str, float | None]) -> Iterator[TextChain]:
         """Candidates from a strong penalty to a weak one, each started from the one before."""
-        correlations = [given.get("autocorrelation", 0.0)]
-        if "autocorrelation" in given and given["autocorrelation"] is None:
-            correlations = list(CHAIN_CORRELATIONS)
-        strengths = self._strengths(contexts) if given["strength"] is None else [given["strength"]]
-        for rho in correlations:
-            yield self._chain(contexts, strengths, given.keys() & {"autocorrelation"}, rho)
+        strength = given["strength"]
+        strengths = self._strengths(contexts) if strength is None else np.asarray([strength])
+        if "autocorrelation" not in given:
+            yield self._chain(contexts, [{"strength": float(s)} for s in strengths])
+            return
+        rho = given["autocorrelation"]
+        for each in CHAIN_CORRELATIONS if rho is None else (rho,):
+            pairs = [{"strength": float(s), "autocorrelation": each} for s in strengths]
+            yield self._chain(contexts, pairs)
 
-    def _chain(self, contexts: Contexts, strengths: Any, names: set[str], rho: float) -> TextChain:
+    def _chain(self, contexts: Contexts, candidates: list[Params]) -> TextChain:
         start: TextMode | None = None
-        for strength in strengths:
-            params = {"strength": float(strength)} | dict.fromkeys(names, rho)
+        for params in candidates:
             result = self.fit(contexts, params, start=start, tuning=True)
             assert isinstance(result.fit, ModeTextFit)  # noqa: S101 (never the learned prior)
             start = result.fit.mode
             yield params, result
 
     def _strengths(self, contexts: Contexts) -> FloatArray:
-        if self.kind.rows == "ts":
-            return CHAIN_STRENGTHS
         if self.kind.penalty == "ridge":
-            return RIDGE_STRENGTHS
+            return CHAIN_STRENGTHS if self.kind.rows == "ts" else RIDGE_STRENGTHS
         # At zero expected counts are rank one, and centred effects are orthogonal to them.
         totals, effects = contexts.totals, contexts.effects
         mean = np.asarray(totals @ effects).ravel() / totals.sum()
         words = np.asarray(contexts.counts.sum(axis=0)).ravel()
-        raw = contexts.counts.T @ effects
-        gradient = (raw.toarray() if hasattr(raw, "toarray") else raw) - np.outer(words, mean)
+        gradient = to_dense(contexts.counts.T @ effects) - np.outer(words, mean)
         return np.asarray(LASSO_STRENGTHS * max(float(np.abs(gradient).max()), 1e-12))
 
 

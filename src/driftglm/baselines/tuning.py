@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from driftglm._typing import FloatArray
 from driftglm._warnings import warn
 from driftglm.exceptions import DataError, DataWarning
 
-N_BEHIND = 3
-CLEARLY = 0.02
+N_BEHIND, CLEARLY = 3, 0.02
+"""A chain may be left after so many candidates behind its best if the last is clearly worse."""
 N_BEHIND_AT_MOST = 8
 FLAT = 1e-3
+"""Relative fall of the error towards an end of a grid that is no reason to go beyond it."""
+
+Params = dict[str, float]
+"""Parameters of a candidate by name."""
+Chain = Iterator[tuple[Params, FloatArray]]
+"""Candidates from a strong penalty to a weak one, each with what it predicts for new rows: linear
+predictors or means, of documents their log-likelihoods."""
+Errors = Iterable[tuple[Params, float]]
+"""A chain of candidates, each with its error."""
 
 
 @dataclass(frozen=True)
@@ -25,19 +34,17 @@ class Choice:
     towards it, so that a candidate beyond the grid would likely have been better.
     """
 
-    params: dict[str, Any]
+    params: Params
     error: float
     n_tried: int
     at_edge: bool
 
 
-def choose(
-    chains: Iterable[Iterable[tuple[dict[str, Any], float]]], *, leave: bool = False
-) -> Choice:
+def choose(chains: Iterable[Errors], *, leave: bool = False) -> Choice:
     """Least error over all chains. Ties go to the earlier candidate, the stronger penalty.
 
     With `leave`, a chain is left once it is clearly behind its own best. That is for fits that take
-    minutes: an error may rise before it falls, three and more candidates long.
+    minutes: an error may rise over three candidates and more before it falls.
     """
     best: Choice | None = None
     n_tried = 0
@@ -52,14 +59,12 @@ def choose(
             "no candidate strength had a finite error on the step tuned on; check y and X there, "
             "or pass strength."
         )
-    return Choice(best.params, best.error, n_tried, best.at_edge)
+    return replace(best, n_tried=n_tried)
 
 
-def _follow(
-    chain: Iterable[tuple[dict[str, Any], float]], *, leave: bool
-) -> tuple[list[dict[str, Any]], list[float], bool]:
+def _follow(chain: Errors, *, leave: bool) -> tuple[list[Params], list[float], bool]:
     """Candidates and errors up to where the chain was left, and whether it ran to its end."""
-    params: list[dict[str, Any]] = []
+    params: list[Params] = []
     errors: list[float] = []
     for candidate, error in chain:
         params.append(candidate)
@@ -74,16 +79,14 @@ def _follow(
 
 def _at_edge(errors: list[float], at: int, *, ended: bool) -> bool:
     """Whether the least error lies at an end of a chain that still falls there."""
-    if len(errors) < 2:  # noqa: PLR2004
-        return False
     last = len(errors) - 1
-    if at not in {0, last} or (at == last and not ended):
+    if last == 0 or at not in {0, last} or (at == last and not ended):
         return False
     neighbour = errors[1] if at == 0 else errors[last - 1]
     return neighbour - errors[at] > FLAT * abs(errors[at])
 
 
-def warn_at_edge(name: str, params: dict[str, Any]) -> None:
+def warn_at_edge(name: str, params: Params) -> None:
     """Say that the grid was too narrow."""
     chosen = ", ".join(f"{key}={value:.4g}" for key, value in params.items())
     warn(

@@ -39,7 +39,7 @@ def active_client() -> Client | None:
         return None
 
 
-def find_client(client: Any) -> Client | None:
+def find_client(client: object) -> Client | None:
     """The client meant by an argument: itself, the active one for "active", or None."""
     if client is None:
         return None
@@ -65,13 +65,13 @@ def client_for(n_workers: int | None = None) -> Iterator[Client]:
     n_workers = check_n_workers(n_workers)
     dask_distributed()
     client = active_client()
-    if client is None and n_workers is None:
+    if client is not None:
+        yield _waiting(client)
+    elif n_workers is not None:
+        with _local_client(n_workers) as client:
+            yield client
+    else:
         raise EngineError(NO_CLIENT.format("pass n_workers= for a local cluster"))
-    if client is None:
-        with _local_client(int(n_workers or 1)) as own:
-            yield own
-        return
-    yield _waiting(client)
 
 
 def _waiting(client: Client) -> Client:
@@ -83,7 +83,7 @@ def _waiting(client: Client) -> Client:
     return client
 
 
-def check_n_workers(n_workers: Any) -> int | None:
+def check_n_workers(n_workers: object) -> int | None:
     """None, or a whole number of at least one."""
     if n_workers is None:
         return None
@@ -123,10 +123,11 @@ def _local_client(n_workers: int) -> Iterator[Client]:
         yield client
 
 
+RUN_AGAIN = "run it again with the scheduler up"
+
+
 @contextmanager
-def engine_errors(
-    client: Client, advice: str = "run it again with the scheduler up"
-) -> Iterator[None]:
+def engine_errors(client: Client, advice: str = RUN_AGAIN) -> Iterator[None]:
     """Turn what Dask raises when it is lost for good into one sentence.
 
     What a task itself raises passes unchanged. A worker that dies is no error: its tasks are done
@@ -135,16 +136,13 @@ def engine_errors(
     Parameters
     ----------
     client
-        Whose scheduler it is.
+        The client of the scheduler.
     advice
         What to do, after "the Dask scheduler was lost; "; such as where the checkpoint is.
     """
     module = dask_distributed()
-    lost = (
-        module.CancelledError,
-        import_module("distributed.client").ClosedClientError,
-        import_module("distributed.comm").CommClosedError,
-    )
+    closed = import_module("distributed.client").ClosedClientError
+    lost = module.CancelledError, closed, import_module("distributed.comm").CommClosedError
     scheduler = import_module("distributed.scheduler")
     dying = (module.KilledWorker, scheduler.NoValidWorkerError, scheduler.NoWorkerError)
     try:
@@ -165,16 +163,16 @@ def engine_errors(
 
 def _lost_alone(error: BaseException) -> bool:
     """Whether futures were lost for another reason than the scheduler's end."""
-    reasons = [group.reason for group in getattr(error, "error_groups", [])]
-    reasons += [error.reason] if hasattr(error, "reason") else []
-    return any(not str(reason).startswith(SCHEDULER) for reason in reasons)
+    said = [error, *getattr(error, "error_groups", [])]
+    reasons = [str(each.reason) for each in said if hasattr(each, "reason")]
+    return any(not reason.startswith(SCHEDULER) for reason in reasons)
 
 
 class Tasks:
     """Tasks of one fit or comparison, each done again whenever its result is lost.
 
-    What tasks are given is part of them and kept by the scheduler, so that no worker is ever the
-    only one to have it.
+    What tasks are given is part of them and stored by the scheduler, so that no worker is ever
+    the only one to have it.
 
     Parameters
     ----------
@@ -187,33 +185,29 @@ class Tasks:
         self._token, self._n_tasks = uuid4().hex[:8], 0
         self._live: weakref.WeakSet[Future] = weakref.WeakSet()
 
-    def submit(self, function: Callable[..., Any], *args: Any, **where: Any) -> Future:
-        """A task, to be done anywhere; `where` as in `distributed.Client.submit`."""
+    def submit(self, function: Callable[..., object], *args: object) -> Future:
+        """A task, to be done anywhere."""
         self._n_tasks += 1
         name = getattr(function, "__name__", "part").strip("_")
         key = f"driftglm-{name}-{self._token}-{self._n_tasks}"
         # Dask warns of tasks that carry data with them, but these are meant to.
         config = import_module("dask.config")
         with config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
-            future = self.client.submit(function, *args, key=key, **where)
+            future = self.client.submit(function, *args, key=key)
         self._live.add(future)
         return future
 
-    def share(self, something: Any) -> Future:
-        """The same for many tasks: sent once, then from worker to worker."""
+    def share(self, something: object) -> Future:
+        """An argument of many tasks: sent once, then from worker to worker."""
         return self.submit(_same, something)
 
     def gather(self, futures: Sequence[Future]) -> list[Any]:
         """Results, in the order of the futures."""
-        found: list[Any] = self.client.gather(list(futures))
-        return found
+        return list(self.client.gather(list(futures)))
 
     def as_completed(self, futures: Sequence[Future]) -> Iterator[tuple[Future, Any]]:
         """Futures and their results as they come."""
-        found: Iterator[tuple[Future, Any]] = dask_distributed().as_completed(
-            futures, with_results=True
-        )
-        return found
+        yield from dask_distributed().as_completed(futures, with_results=True)
 
     def close(self) -> None:
         """Let go of all that is still on the workers, or under way."""
@@ -221,5 +215,5 @@ class Tasks:
             future.release()
 
 
-def _same(shared: Any) -> Any:
+def _same(shared: object) -> object:
     return shared

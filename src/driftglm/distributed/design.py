@@ -10,6 +10,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -41,7 +42,7 @@ class Memory:
 
     weighed: OrderedDict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=OrderedDict)
     grams: OrderedDict[bytes, FloatArray] = field(default_factory=OrderedDict)
-    moments: tuple[IntArray, FloatArray, FloatArray, FloatArray] | None = None
+    moments: tuple[Change, FloatArray] | None = None
     passes: int = 0
     scores: int = 0
 
@@ -77,8 +78,8 @@ class WorkerDesign(ColumnDesign):
         used = np.flatnonzero(beta.any(axis=1))
         if not used.size:
             return np.zeros(self.n_rows)
-        part, seen = beta[used], self.engine.seen
-        answers = self.engine.ask("eta", lambda n: (used, part[:, seen[n]]))
+        part = beta[used]
+        answers = self.engine.ask("eta", lambda n: (used, part[:, self.engine.seen[n]]))
         eta = self.engine.rows(answers, self.n_rows)
         return eta - self.to_rows(np.einsum("it,it->t", self.center, beta))
 
@@ -86,28 +87,22 @@ class WorkerDesign(ColumnDesign):
         self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
     ) -> None:
         """Add to (2, n_rows) means and variances of eta what some features contribute."""
-        used = features[beta[features].any(axis=1) | variance[features].any(axis=1)]
-        if not used.size:
+        moved = beta[features].any(axis=1) | variance[features].any(axis=1)
+        if not moved.any():
             return
-        used = np.sort(used)
-        change = beta[used], variance[used]
+        used = np.sort(features[moved])
+        change = Change(used, beta[used], (variance[used], self.center[used]))
         known, self.memory.moments = self.memory.moments, None
-        if known is not None and all(
-            np.array_equal(a, b) for a, b in zip(known[:3], (used, *change), strict=True)
-        ):
-            moments += known[3]
+        # A pass has just asked for the moments of all it changed.
+        if known is not None and known[0].same(change):
+            moments += known[1]
             return
-        center, seen = self.center[used], self.engine.seen
-        answers = self.engine.ask(
-            "moments",
-            lambda n: (used, *(each[:, seen[n]] for each in (*change, center))),
-        )
+        answers = self.engine.ask("moments", lambda n: (change.at(self.engine.seen[n]),))
         moments += self.engine.rows(answers, self.n_rows)
 
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step."""
-        where = self.engine.where
-        answers = self.engine.ask("gradient", lambda n: (score[where[n]],))
+        answers = self.engine.ask("gradient", lambda n: (score[self.engine.where[n]],))
         raw = self.engine.total(answers, self.n_timesteps)
         return np.asarray(raw - self.center * self.by_step(score))
 
@@ -126,8 +121,7 @@ class WorkerDesign(ColumnDesign):
         memory = self.memory.weighed
         key = bytes([self.shifted]) + _digest(curvature)
         if key not in memory:
-            where = self.engine.where
-            answers = self.engine.ask("weigh", lambda n: (curvature[where[n]],))
+            answers = self.engine.ask("weigh", lambda n: (curvature[self.engine.where[n]],))
             squares, sums = self.engine.total(answers, self.n_timesteps)
             memory[key] = squares, sums
             # Those before the shift cannot be asked for again once the workers have made it.
@@ -154,9 +148,9 @@ class WorkerDesign(ColumnDesign):
     def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
         """The workers take the shift off their values, once."""
         if self.engine.specs[0].shift is None and shift.any():
-            largest = np.max(self.engine.ask("left", lambda _: (shift,)), axis=0)
-            left = largest[full] > ROUNDING * np.abs(shift[full])
-            self.engine.take_off(shift, full[~left & (shift[full] != 0)])
+            largest = np.max(self.engine.ask("residual", lambda _: (shift,)), axis=0)
+            constant = largest[full] <= ROUNDING * np.abs(shift[full])
+            self.engine.take_off(shift, full[constant & (shift[full] != 0)])
         return self.values
 
     def scores(self, basis: FloatArray) -> WorkerScores:  # type: ignore[override]
@@ -174,11 +168,13 @@ class WorkerDesign(ColumnDesign):
         *,
         fixed: bool,
     ) -> Iterator[UpdateBlock]:
-        """updates of blocks of the features in `order`, the score being kept in step."""
+        """Blocks of the features in `order`; between them the score is brought up to date."""
         del weighed
         if not order.size:
             return
-        run = _Pass(self, rows, paths, fixed)
+        self.memory.passes += 1
+        self.memory.moments = None
+        run = _Pass(self, rows, paths, fixed, self.memory.passes)
         answers = 4 * sum(each.size for each in self.engine.seen)  # a Gram matrix is symmetric
         fit = int(np.sqrt(min(LARGEST_GRAM / (8 * self.n_timesteps), LARGEST_ANSWERS / answers)))
         size = max(1, min(fit, MOST_FIXED if fixed else MOST_MOVING))
@@ -203,62 +199,60 @@ class WorkerScores:
 
     def dot(self, rows: FloatArray) -> FloatArray:
         """(R,) sum over rows of number * z."""
-        where = self.design.engine.where
-        return np.asarray(sum(self._ask("dot", lambda n: rows[where[n]])))
+        return np.asarray(sum(self._ask("dot", by_row=rows)))
 
     def gram(self, weights: FloatArray) -> FloatArray:
         """(R, R) sum over rows of weight * z z'."""
-        where = self.design.engine.where
-        return np.asarray(sum(self._ask("gram", lambda n: weights[where[n]])))
+        return np.asarray(sum(self._ask("gram", by_row=weights)))
 
     def step_grams(self, weights: FloatArray) -> FloatArray:
         """(T, R, R) the same for the rows of every step."""
-        engine = self.design.engine
-        answers = self._ask("step_grams", lambda n: weights[engine.where[n]])
+        answers = self._ask("step_grams", by_row=weights)
         by_step = [np.moveaxis(answer, 0, -1) for answer in answers]
-        return np.moveaxis(engine.total(by_step, self.design.n_timesteps), -1, 0)
+        return np.moveaxis(self.design.engine.total(by_step, self.design.n_timesteps), -1, 0)
 
     def times(self, coefs: FloatArray) -> FloatArray:
         """(n_rows,) z'coefs of every row."""
-        return self.design.engine.rows(self._ask("times", lambda _: coefs), self.design.n_rows)
+        return self.design.engine.rows(self._ask("times", coefs), self.design.n_rows)
 
     def variances(self, covariance: FloatArray) -> FloatArray:
         """(n_rows,) z' covariance z of every row."""
-        answers = self._ask("variances", lambda _: covariance)
+        answers = self._ask("variances", covariance)
         return self.design.engine.rows(answers, self.design.n_rows)
 
-    def _ask(self, what: str, argument: Any) -> list[FloatArray]:
-        seen = self.design.engine.seen
-        return self.design.engine.ask(
-            "score",
-            lambda n: (self.number, None, what, argument(n)),
-            lambda n: (self.number, (self.basis, self.taken[seen[n]]), what, argument(n)),
+    def _ask(
+        self, what: str, whole: FloatArray | None = None, *, by_row: FloatArray | None = None
+    ) -> list[FloatArray]:
+        """A method of `Scores`, whose argument has one value a row or is the same for all."""
+        engine = self.design.engine
+
+        def told(n: int, made: tuple[FloatArray, FloatArray] | None = None) -> tuple[Any, ...]:
+            return self.number, made, what, whole if by_row is None else by_row[engine.where[n]]
+
+        return engine.ask(
+            "score", told, lambda n: told(n, (self.basis, self.taken[engine.seen[n]]))
         )
 
 
+@dataclass
 class _Pass:
     """One pass over the features: blocks, what was done to each, and the end."""
 
-    def __init__(
-        self,
-        design: WorkerDesign,
-        rows: RowState,
-        paths: tuple[FloatArray, FloatArray],
-        fixed: bool,
-    ) -> None:
-        design.memory.passes += 1
-        design.memory.moments = None
-        self.design, self.rows, self.paths, self.fixed = design, rows, paths, fixed
-        self.number = design.memory.passes
-        self.curvature = rows[1] if rows[1].size else None
-        self.key = _digest(rows[1])
-        self.changes: list[tuple[IntArray, FloatArray, FloatArray]] = []
+    design: WorkerDesign
+    rows: RowState
+    paths: tuple[FloatArray, FloatArray]
+    fixed: bool
+    number: int
+    changes: list[Change] = field(default_factory=list)
+
+    @cached_property
+    def _key(self) -> bytes:
+        return _digest(self.rows[1])
 
     def block(self, features: IntArray) -> Iterator[UpdateBlock]:
         """Update some features: their gradient and Gram matrix, and then what became of them."""
-        design, (beta, variance) = self.design, self.paths
-        steps = self.rows[2]
-        center = design.center[features]
+        (beta, variance), steps = self.paths, self.rows[2]
+        center = self.design.center[features]
         (gradient, sums), gram = self._ask_block(features)
         rest = steps[1] - steps[0] * steps[2]
         gradient -= steps[0] * sums + center * rest
@@ -268,30 +262,29 @@ class _Pass:
         squares = without_rounding(squares, raw) if center.any() else squares.copy()
         before = beta[features], variance[features]
         yield _update(features, gradient, gram, squares)
-        change = beta[features] - before[0]
-        steps[0] -= np.einsum("it,it->t", center, change)
-        steps[1] -= np.einsum("it,it->t", sums, change)
-        self.changes.append((features, change, variance[features] - before[1]))
+        moved, wider = beta[features] - before[0], variance[features] - before[1]
+        steps[0] -= np.einsum("it,it->t", center, moved)
+        steps[1] -= np.einsum("it,it->t", sums, moved)
+        # A fit whose curvature is fixed asks for no variances.
+        self.changes.append(Change(features, moved, () if self.fixed else (wider, center)).used())
 
     def finish(self) -> None:
-        """Bring the client's rows in step with all changes."""
+        """Bring the client's rows up to date with all changes."""
         design = self.design
-        answers = self._ask(None, gram=False)
-        found = design.engine.rows(answers, design.n_rows)
+        found = design.engine.rows(self._ask(None, gram=False), design.n_rows)
         if self.fixed:
             self.rows[0][:] = found
             return
-        features, beta, variance = (
-            np.concatenate(each) for each in zip(*self.changes, strict=True)
-        )
-        used = np.flatnonzero(beta.any(axis=1) | variance.any(axis=1))
-        used = used[np.argsort(features[used])]
-        design.memory.moments = features[used], beta[used], variance[used], found
+        flat = [(each.features, each.beta, *each.more) for each in self.changes]
+        features, beta, *more = (np.concatenate(each) for each in zip(*flat, strict=True))
+        order = np.argsort(features)
+        change = Change(features[order], beta[order], tuple(part[order] for part in more))
+        design.memory.moments = change, found
 
     def _ask_block(self, features: IntArray) -> tuple[FloatArray, FloatArray]:
         """Gradient and sums (2, m, T) and the raw Gram matrix (m, T, m)."""
         design, memory = self.design, self.design.memory
-        key = self.key + features.tobytes()
+        key = self._key + features.tobytes()
         known = memory.grams.get(key)
         answers = self._ask(features, gram=known is None)
         found = design.engine.total([each[0] for each in answers], design.n_timesteps)
@@ -308,34 +301,23 @@ class _Pass:
         return found, gram
 
     def _ask(self, features: IntArray | None, *, gram: bool) -> list[Any]:
+        engine, (score, curvature, _) = self.design.engine, self.rows
+
+        def told(n: int, first: int, *, begins: bool) -> tuple[Any, ...]:
+            """What a partition must know that has done the changes before the `first`."""
+            where, start = engine.where[n], None
+            if begins:
+                weights = curvature[where] if curvature.size else None
+                start = score[where], weights, not self.fixed
+            changes = [change.at(engine.seen[n]) for change in self.changes[first:]]
+            return self.number, start, first, changes, features, gram
+
         count = len(self.changes)
-        last = max(0, count - 1)
-
-        def told(n: int) -> tuple[Any, ...]:
-            start = self._start(n) if count == 0 else None
-            return self.number, start, last, self._changes(n, last), features, gram
-
-        def again(n: int) -> tuple[Any, ...]:
-            return self.number, self._start(n), 0, self._changes(n, 0), features, gram
-
-        return self.design.engine.ask("update", told, again)
-
-    def _start(self, n: int) -> tuple[FloatArray, FloatArray | None, bool]:
-        where = self.design.engine.where[n]
-        curvature = None if self.curvature is None else self.curvature[where]
-        return self.rows[0][where], curvature, not self.fixed
-
-    def _changes(self, n: int, first: int) -> list[Change]:
-        """What a partition must know of the changes from the `first` on."""
-        seen, out = self.design.engine.seen[n], []
-        for features, beta, variance in self.changes[first:]:
-            used = beta.any(axis=1) if self.fixed else beta.any(axis=1) | variance.any(axis=1)
-            change = Change(features[used], beta[used][:, seen])
-            if not self.fixed:
-                center = self.design.center[features[used]][:, seen]
-                change = replace(change, variance=variance[used][:, seen], center=center)
-            out.append(change)
-        return out
+        return engine.ask(
+            "update",
+            lambda n: told(n, max(0, count - 1), begins=count == 0),
+            lambda n: told(n, 0, begins=True),
+        )
 
 
 def _centered_gram(
@@ -344,11 +326,9 @@ def _centered_gram(
     """(m, T, m) of the centred columns: G - c_i s_j - s_i c_j + c_i c_j S."""
     if not center.any():
         return gram
-    across = center[:, :, None] * sums.T[None]
-    mirrored = sums[:, :, None] * center.T[None]
-    return np.asarray(
-        gram - across - mirrored + center[:, :, None] * (total[:, None] * center.T)[None]
-    )
+    c, s = center[:, :, None], sums[:, :, None]
+    both = c * (total[:, None] * center.T)[None]
+    return np.asarray(gram - c * sums.T[None] - s * center.T[None] + both)
 
 
 def _update(
@@ -358,11 +338,11 @@ def _update(
     m, n_steps = gradient.shape
     nothing = np.zeros((m, n_steps))
     alone = np.arange(m * n_steps, dtype=np.int32)
-    own = n_steps * np.arange(m)[:, None] + np.arange(n_steps + 1)
-    reads: Columns = np.ones(m * n_steps), alone, own, nothing, nothing
+    segments = n_steps * np.arange(m)[:, None] + np.arange(n_steps + 1)
+    reads: Columns = np.ones(m * n_steps), alone, segments, nothing, nothing
     others = (n_steps * np.arange(m)[None, :] + np.arange(n_steps)[:, None]).astype(np.int32)
     rows = np.broadcast_to(others, (m, n_steps, m)).reshape(-1)
-    moves: Columns = gram.reshape(-1), np.ascontiguousarray(rows), own * m, nothing, nothing
+    moves: Columns = gram.reshape(-1), np.ascontiguousarray(rows), segments * m, nothing, nothing
     state: RowState = gradient.reshape(-1).copy(), np.empty(0), np.zeros((3, n_steps))
     return UpdateBlock(np.arange(m), (reads, moves), state, squares, features)
 

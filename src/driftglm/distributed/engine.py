@@ -2,7 +2,7 @@
 
 The client holds what has one number a row, the workers hold X. A question goes to all partitions,
 one task a worker; answers come back in the order of partitions, so that sums do not depend on who
-answered first. What a lost worker had is loaded again, from the blocks' own graph.
+answered first. What a lost worker had is loaded again, from the graph of the blocks.
 """
 
 from __future__ import annotations
@@ -13,27 +13,17 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.distributed.client import Client, dask_distributed
-from driftglm.distributed.gram import Packed
-from driftglm.distributed.worker import (
-    LOST,
-    UNTOLD,
-    Change,
-    Spec,
-    Summary,
-    Wanted,
-    forget,
-    load,
-    serve,
-)
+from driftglm.distributed.client import Client, Future, dask_distributed
+from driftglm.distributed.worker import LOST, Job, Spec, Summary, Wanted, forget, load, serve
 from driftglm.exceptions import EngineError
 
 PATIENCE = 60.0
@@ -41,12 +31,12 @@ PATIENCE = 60.0
 WAKE = 1.0
 """Seconds between looks at whether workers are still there."""
 TIDY = 8 * 2**20
-"""Bytes moved after which what is left of messages is collected."""
+"""Bytes moved after which the remains of messages are collected."""
 N_TRIES = 10
 """Times a partition may be lost during one question."""
 
 Arguments = Callable[[int], tuple[Any, ...]]
-Plan = tuple[str, Callable[[str], Any]]
+Plan = tuple[str, Callable[[str], Future]]
 """A worker, and what submits a task to it or to another one."""
 
 
@@ -90,7 +80,7 @@ class Engine:
     fit: str = field(default_factory=lambda: uuid.uuid4().hex)
     traffic: Traffic = field(default_factory=Traffic)
     _homes: dict[int, str] = field(default_factory=dict)
-    _generations: dict[int, int] = field(default_factory=dict)
+    _generations: Counter[int] = field(default_factory=Counter)
     _tidied: int = 0
 
     @property
@@ -123,16 +113,11 @@ class Engine:
         answers: dict[int, Any] = {}
         todo = {number: told(number) for number in range(self.count)}
         for _ in range(N_TRIES):
-            unanswered: dict[str, list[int]] = {LOST: [], UNTOLD: []}
-            for number, answer in self._round(what, todo):
-                if isinstance(answer, str):
-                    unanswered[answer].append(number)
-                else:
-                    answers[number] = answer
-            lost = sorted(unanswered[LOST] + unanswered[UNTOLD])
+            answers |= self._round(what, todo)
+            lost = [n for n in range(self.count) if isinstance(answers[n], str)]
             if not lost:
-                return [answers[number] for number in range(self.count)]
-            self._load(unanswered[LOST])
+                return [answers[n] for n in range(self.count)]
+            self._load([n for n in lost if answers[n] == LOST])
             todo = {number: (again or told)(number) for number in lost}
         raise EngineError(
             f"partition {lost[0]} was lost {N_TRIES} times in a row, most often for want of memory "
@@ -159,17 +144,19 @@ class Engine:
         self.ask("take_off", lambda _: (shift, constant))
 
     def _round(self, what: str, todo: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        by_home: dict[str, list[int]] = {}
-        for number in todo:
-            by_home.setdefault(self._homes[number], []).append(number)
+        by_home, shifted = self._by_home(todo), self.specs[0].shift is not None
         self.traffic.rounds += 1
+        self.traffic.sent += _size(list(todo.values()))
         plans: list[Plan] = []
         for home, numbers in by_home.items():
-            jobs = [(self._name(n), what, todo[n]) for n in numbers]
-            self.traffic.sent += sum(_size(job[2]) for job in jobs)
-            plans.append((home, partial(self._submit_jobs, jobs)))
+            jobs: list[Job] = [((n, self._generations[n], shifted), what, todo[n]) for n in numbers]
+            plans.append((home, partial(self._submit, serve, self.fit, jobs)))
         results = self._finished(plans)
-        self._tidy()
+        if self.traffic.total - self._tidied > TIDY:
+            # Messages of tasks that are done lie about in reference cycles; Python collects them
+            # by the number of objects, not by their size.
+            self._tidied = self.traffic.total
+            gc.collect()
         for numbers, (address, answers) in zip(by_home.values(), results, strict=True):
             for number, answer in zip(numbers, answers, strict=True):
                 if not isinstance(answer, str):  # else it was a stranger that was asked
@@ -177,46 +164,33 @@ class Engine:
                 self.traffic.received += _size(answer)
                 yield number, answer
 
-    def _name(self, number: int) -> tuple[int, int, bool]:
-        return number, self._generations[number], self.specs[number].shift is not None
+    def _by_home(self, numbers: Iterable[int]) -> dict[str, list[int]]:
+        """The partitions of every worker."""
+        out: dict[str, list[int]] = {}
+        for number in numbers:
+            out.setdefault(self._homes[number], []).append(number)
+        return out
 
-    def _tidy(self) -> None:
-        """Messages of tasks that are done lie about in reference cycles until they are collected.
-
-        Python does so by the number of objects, not by their size.
-        """
-        if self.traffic.total - self._tidied > TIDY:
-            self._tidied = self.traffic.total
-            gc.collect()
-
-    def _submit_jobs(self, jobs: list[Any], home: str) -> Any:
-        return self.client.submit(
-            serve, self.fit, jobs, workers=[home], allow_other_workers=True, pure=False
-        )
+    def _submit(self, function: Callable[..., object], *args: object) -> Future:
+        """A task for a worker, the last argument, or for another one if that is gone."""
+        place = {"workers": [args[-1]], "allow_other_workers": True}
+        return self.client.submit(function, *args[:-1], pure=False, **place)
 
     def _load(self, numbers: Sequence[int], wanted: list[Wanted] | None = None) -> list[Any]:
         """Load partitions, one at a time on every worker: a block beside its columns is large."""
         if wanted is None:
             self._rehouse(numbers)
-        queues: dict[str, list[int]] = {}
-        for number in numbers:
-            self._generations[number] = self._generations.get(number, 0) + 1
-            queues.setdefault(self._homes[number], []).append(number)
+        self._generations.update(numbers)
         found: dict[int, Any] = {}
-        while queues:
-            heads = {home: queue.pop(0) for home, queue in queues.items()}
-            plans: list[Plan] = [
-                (home, partial(self._submit_load, number, wanted)) for home, number in heads.items()
-            ]
-            results = self._finished(plans)
-            for number, (address, summary) in zip(heads.values(), results, strict=True):
+        for heads in zip_longest(*self._by_home(numbers).values()):
+            batch = [number for number in heads if number is not None]
+            plans = [(self._homes[n], partial(self._submit_load, n, wanted)) for n in batch]
+            for number, (address, summary) in zip(batch, self._finished(plans), strict=True):
                 self._homes[number] = address
                 found[number] = summary
-            queues = {home: queue for home, queue in queues.items() if queue}
         return [found[number] for number in numbers]
 
-    def _submit_load(self, number: int, wanted: list[Wanted] | None, home: str) -> Any:
-        place = {"workers": [home], "allow_other_workers": True}
+    def _submit_load(self, number: int, wanted: list[Wanted] | None, home: str) -> Future:
         block = self.blocks[number]
         if hasattr(block, "__dask_graph__"):
             # Anywhere: tasks with a place wait for ever if they were waiting for it when the last
@@ -224,7 +198,7 @@ class Engine:
             block = self.client.compute(block)
         asked = None if wanted is None else wanted[number]
         known = (number, self._generations[number]), self.specs[number]
-        return self.client.submit(load, block, self.fit, *known, asked, pure=False, **place)
+        return self._submit(load, block, self.fit, *known, asked, home)
 
     def _rehouse(self, numbers: Sequence[int]) -> None:
         """Give partitions whose worker is gone to those that have the fewest."""
@@ -239,7 +213,8 @@ class Engine:
     def _workers(self) -> list[str]:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            self._check_scheduler()
+            if self.client.status != "running":
+                raise dask_distributed().CancelledError(f"the client is {self.client.status}")
             try:
                 workers = list(self.client.scheduler_info(n_workers=-1)["workers"])
             except (OSError, TimeoutError) as error:
@@ -272,25 +247,17 @@ class Engine:
                 if future.status == "pending" and homes[k] not in workers:
                     homes[k] = workers[k % len(workers)]
                     futures[k] = plans[k][1](homes[k])
-        found: list[Any] = self.client.gather(futures)
+        found = list(self.client.gather(futures))
         for future in futures:  # else Dask would do them again if their worker died
             future.release()
         return found
 
-    def _check_scheduler(self) -> None:
-        if self.client.status != "running":
-            raise dask_distributed().CancelledError(f"the client is {self.client.status}")
 
-
-def _size(value: Any) -> int:
+def _size(value: object) -> int:
     """Bytes of the arrays in a message."""
-    if isinstance(value, np.ndarray | Packed):
-        return int(value.nbytes)
     if isinstance(value, list | tuple):
-        return sum(_size(each) for each in value)
-    if isinstance(value, Change):
-        return _size([value.features, value.beta, value.variance, value.center])
-    return 0
+        return sum(map(_size, value))
+    return int(value.nbytes) if isinstance(value, np.ndarray) else 0
 
 
 def announce(client: Client, n_partitions: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,8 +21,7 @@ INDEX = 4
 """Bytes of an index beside the 8 of a number."""
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(NamedTuple):
     """Lower triangles (n_steps, m (m + 1) / 2) of symmetric matrices, zeros left out if many.
 
     `places` is where the numbers belong; None: everywhere.
@@ -32,18 +31,12 @@ class Packed:
     places: np.ndarray | None
     n_steps: int
 
-    @property
-    def nbytes(self) -> int:
-        """Size on its way."""
-        return self.numbers.nbytes + (0 if self.places is None else self.places.nbytes)
-
     def triangles(self, m: int) -> FloatArray:
         """(n_steps, m (m + 1) / 2)."""
-        size = m * (m + 1) // 2
-        if self.places is None:
-            return self.numbers.reshape(self.n_steps, size)
-        out = np.zeros(self.n_steps * size)
-        out[self.places] = self.numbers
+        size, out = m * (m + 1) // 2, self.numbers
+        if self.places is not None:
+            out = np.zeros(self.n_steps * size)
+            out[self.places] = self.numbers
         return out.reshape(self.n_steps, size)
 
 
@@ -51,11 +44,10 @@ def block_gram(part: ColumnDesign, curvature: FloatArray | None) -> Packed:
     """Sums of curvature * x_i x_j of a block's columns, x not centred."""
     m, n_steps = part.n_features, part.n_timesteps
     lower = np.tril_indices(m)
-    out = np.empty((n_steps, lower[0].size))
+    flat = np.empty(n_steps * lower[0].size)
     with one_thread():  # the same digits on any number of threads
-        for t in range(n_steps):
-            out[t] = _of_step(part, curvature, t)[lower]
-    flat = out.ravel()
+        for t, out in enumerate(flat.reshape(n_steps, lower[0].size)):
+            out[:] = _of_step(part, curvature, t)[lower]
     places = np.flatnonzero(flat)
     if flat.size < np.iinfo(np.uint32).max and places.size * (8 + INDEX) < 8 * flat.size:
         return Packed(flat[places], places.astype(np.uint32), n_steps)
@@ -75,17 +67,16 @@ def _of_step(part: ColumnDesign, curvature: FloatArray | None, t: int) -> FloatA
     first, last = int(part.step_offsets[t]), int(part.step_offsets[t + 1])
     m = part.n_features
     begins, ends = part.segments[:, t].copy(), part.segments[:, t + 1].copy()
-    if (ends - begins).sum() > DENSE * m * (last - first):
-        return _dense(part, (begins, ends), (first, last), curvature)
     counts = ends - begins
+    if counts.sum() > DENSE * m * (last - first):
+        return _dense(part, (begins, ends), (first, last), curvature)
     pointers = np.concatenate([[0], np.cumsum(counts)])
     chosen = np.arange(pointers[-1]) + np.repeat(begins - pointers[:-1], counts)
     values, rows = part.values[chosen], part.rows[chosen] - first
-    X = sp.csc_array((values, rows, pointers), shape=(last - first, m))
-    if curvature is None:
-        return np.asarray((X.T @ X).toarray())
-    scaled = (values * curvature[first:last][rows], rows, pointers)
-    return np.asarray((X.T @ sp.csc_array(scaled, shape=X.shape)).toarray())
+    scaled = values if curvature is None else values * curvature[first:last][rows]
+    shape = last - first, m
+    X, weighed = (sp.csc_array((each, rows, pointers), shape=shape) for each in (values, scaled))
+    return np.asarray((X.T @ weighed).toarray())
 
 
 def _dense(

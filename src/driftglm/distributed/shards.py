@@ -54,20 +54,18 @@ class Shards:
 
     def features(self, manifest: Manifest, others: Iterable[str]) -> tuple[str, ...]:
         """Names of the columns of numbers that are features."""
-        if self.columns is not None:
-            for name in self.columns:
-                self.check(manifest, name, "columns")
-            left = {name: manifest.columns[name] for name in self.columns}
-        else:
-            taken = set(others)
-            left = {name: kind for name, kind in manifest.columns.items() if name not in taken}
-        wrong = [name for name, kind in left.items() if kind != "number"]
-        if wrong:
-            raise DataError(
-                f"column {wrong[0]!r} of the shards holds {left[wrong[0]]}s; features must be "
-                "numbers. Name those to use: Shards(folder, columns=...)."
-            )
-        return tuple(left)
+        for name in self.columns or ():
+            self.check(manifest, name, "columns")
+        chosen = self.columns
+        if chosen is None:
+            chosen = tuple(name for name in manifest.columns if name not in set(others))
+        for name in chosen:
+            if manifest.columns[name] != "number":
+                raise DataError(
+                    f"column {name!r} of the shards holds {manifest.columns[name]}s; features must "
+                    "be numbers. Name those to use: Shards(folder, columns=...)."
+                )
+        return chosen
 
     def check(self, manifest: Manifest, name: str, argument: str) -> None:
         """Raise unless the folder has a column of this name."""
@@ -78,9 +76,8 @@ class Shards:
     def vector(self, manifest: Manifest, name: str, argument: str) -> np.ndarray:
         """A column of all parts, for an argument of `fit`; DataError if a value is missing."""
         self.check(manifest, name, argument)
-        parts = manifest.parts
-        found = [read_column(read_arrays(self.folder, part), manifest, name) for part in parts]
-        values = np.concatenate(found)
+        arrays = (read_arrays(self.folder, part) for part in manifest.parts)
+        values = np.concatenate([read_column(each, manifest, name) for each in arrays])
         cure = _CURES.get(argument, f"{argument} is needed in every row. Fill it in.")
         refuse_missing(pd.Series(values), name, cure)
         return values

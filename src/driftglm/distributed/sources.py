@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 
-from driftglm._typing import IntArray
+from driftglm._typing import IntArray, MatrixLike
 from driftglm.distributed.client import Client
 from driftglm.distributed.shards import Shards, read_features
 from driftglm.distributed.worker import shape_of
 from driftglm.exceptions import DataError
 
+Remote = Any
+"""An array, frame, Delayed or Future of Dask, which need not be installed."""
 BLOCK_BYTES = 64 * 2**20
 """Size of the partitions an array in this process is cut into."""
 N_EACH = 2
@@ -44,44 +46,44 @@ class Blocks:
         return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
 
-def is_remote(X: Any) -> bool:
+def is_remote(X: object) -> bool:
     """Whether X is something for workers: of Dask, or a folder of shards. Imports nothing."""
-    if isinstance(X, str | os.PathLike):
-        return True
-    if isinstance(X, Shards) or _is_dask(X):
-        return True
-    return isinstance(X, list | tuple) and len(X) > 0 and _is_dask(X[0])
+    return isinstance(X, str | os.PathLike | Shards) or _is_dask(X) or _is_listed(X)
 
 
-def blocks_of(X: Any, client: Client) -> Blocks:
+def blocks_of(X: MatrixLike, client: Client) -> Blocks:
     """The parts of X and their sizes; sizes nobody knows are asked for."""
-    if isinstance(X, list | tuple) and len(X) > 0 and _is_dask(X[0]):
+    if _is_listed(X):
         return _measured(list(X), client)
-    if _is_dask(X) and hasattr(type(X), "ndim"):  # unlike a Delayed, which has any attribute
-        return _of_collection(X, client)
-    if _is_dask(X):
-        return _measured([X], client)
-    return _of_array(X, client)
+    if not _is_dask(X):
+        return _of_array(X, client)
+    # A class is asked: a Delayed itself has any attribute.
+    return _of_collection(X, client) if hasattr(type(X), "ndim") else _measured([X], client)
 
 
-def to_vector(values: Any) -> Any:
+def to_vector(values: object) -> Any:
     """A vector of Dask as one in this process; others as they are."""
-    if isinstance(values, list | tuple) and len(values) > 0 and _is_dask(values[0]):
+    if _is_listed(values):
         return np.concatenate([np.atleast_1d(_gathered(part)) for part in values])
     return _gathered(values) if _is_dask(values) else values
 
 
-def _gathered(part: Any) -> Any:
+def _gathered(part: Remote) -> Any:
     """What a collection, a Delayed or a Future of Dask stands for."""
     return part.compute() if hasattr(part, "__dask_graph__") else part.result()
 
 
-def _is_dask(X: Any) -> bool:
-    names = [base.__module__.split(".")[0] for base in type(X).__mro__]
-    return "dask" in names or "distributed" in names or "dask_expr" in names
+def _is_dask(X: object) -> TypeGuard[Remote]:
+    names = {base.__module__.split(".")[0] for base in type(X).__mro__}
+    return not names.isdisjoint({"dask", "distributed", "dask_expr"})
 
 
-def _of_collection(X: Any, client: Client) -> Blocks:
+def _is_listed(X: object) -> TypeGuard[Sequence[Remote]]:
+    """Whether it is a list of something of Dask."""
+    return isinstance(X, list | tuple) and len(X) > 0 and _is_dask(X[0])
+
+
+def _of_collection(X: Remote, client: Client) -> Blocks:
     if X.ndim != 2:  # noqa: PLR2004
         raise DataError(f"X has {X.ndim} dimension(s), it must have 2: rows and columns.")
     chunks = getattr(X, "chunks", None)
@@ -97,28 +99,25 @@ def _of_collection(X: Any, client: Client) -> Blocks:
 
 
 def _measured(parts: list[Any], client: Client) -> Blocks:
-    futures = [
-        client.submit(
-            shape_of, client.compute(p) if hasattr(p, "__dask_graph__") else p, pure=False
-        )
-        for p in parts
-    ]
-    shapes = client.gather(futures)
-    widths = {width for _, width in shapes}
-    if -1 in widths:
-        k = next(k for k, shape in enumerate(shapes) if shape[1] == -1)
-        raise DataError(f"partition {k} of X has 1 dimension, it must have 2: rows and columns.")
-    if len(widths) > 1:
-        k = next(k for k, shape in enumerate(shapes) if shape[1] != shapes[0][1])
-        raise DataError(
-            f"partition {k} has {shapes[k][1]} columns but partition 0 has {shapes[0][1]}; all "
-            "partitions of X must have the same columns."
-        )
-    return Blocks(parts, np.array([rows for rows, _ in shapes], dtype=np.int64), widths.pop())
+    started = [client.compute(p) if hasattr(p, "__dask_graph__") else p for p in parts]
+    shapes = client.gather([client.submit(shape_of, part, pure=False) for part in started])
+    first = shapes[0][1]
+    for k, (_, width) in enumerate(shapes):
+        if width < 0:
+            raise DataError(
+                f"partition {k} of X has 1 dimension, it must have 2: rows and columns."
+            )
+        if width != first:
+            raise DataError(
+                f"partition {k} has {width} columns but partition 0 has {first}; all "
+                "partitions of X must have the same columns."
+            )
+    return Blocks(parts, np.array([rows for rows, _ in shapes], dtype=np.int64), first)
 
 
-def _of_array(X: Any, client: Client) -> Blocks:
+def _of_array(given: MatrixLike, client: Client) -> Blocks:
     """Slices of an array in this process."""
+    X: Any = given
     sparse = sp.issparse(X)
     X = X.tocsr() if sparse else X
     n_rows, n_columns = shape_of(X)
@@ -128,12 +127,11 @@ def _of_array(X: Any, client: Client) -> Blocks:
     size = X.data.nbytes if sparse else 8 * n_rows * n_columns
     count = max(1, min(n_rows, max(N_EACH * n_workers, -(-size // BLOCK_BYTES))))
     bounds = np.linspace(0, n_rows, count + 1).astype(np.int64)
-    rows: Any = X.iloc if hasattr(X, "iloc") else X
-    parts: Sequence[Any] = [rows[a:b] for a, b in pairwise(bounds)]
-    return Blocks(list(parts), np.diff(bounds), n_columns)
+    rows = X.iloc if hasattr(X, "iloc") else X
+    return Blocks([rows[a:b] for a, b in pairwise(bounds)], np.diff(bounds), n_columns)
 
 
-def shard_blocks(shards: Shards, given: dict[str, Any]) -> tuple[Blocks, dict[str, Any]]:
+def shard_blocks(shards: Shards, given: dict[str, object]) -> tuple[Blocks, dict[str, Any]]:
     """The parts of a folder of shards, and the arguments of `fit` that name its columns, read.
 
     `given` are the arguments beside X, by name; what is no name stays as it is. The time is the
@@ -144,9 +142,7 @@ def shard_blocks(shards: Shards, given: dict[str, Any]) -> tuple[Blocks, dict[st
     if given.get("time") is None and manifest.time:
         given = given | {"time": manifest.time}
     named = {argument: name for argument, name in given.items() if isinstance(name, str)}
-    vectors = {
-        argument: shards.vector(manifest, name, argument) for argument, name in named.items()
-    }
+    vectors = {key: shards.vector(manifest, name, key) for key, name in named.items()}
     names = shards.features(manifest, named.values())
     width = 0 if shards.columns is not None else len(manifest.block_names)
     read = dask.delayed(read_features, pure=True)
@@ -156,7 +152,7 @@ def shard_blocks(shards: Shards, given: dict[str, Any]) -> tuple[Blocks, dict[st
     return Blocks(parts, sizes, len(names) + width), given | vectors
 
 
-def folder_of(X: Any) -> Shards | None:
+def folder_of(X: object) -> Shards | None:
     """The shards X names, if it names any."""
     if isinstance(X, Shards):
         return X

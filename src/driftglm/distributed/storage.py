@@ -17,6 +17,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
+from driftglm.design.base import RowArray
 
 N_AT_ONCE = 2**20
 """Entries read at once where all columns are gone through, 12 MiB of them."""
@@ -30,19 +31,15 @@ class Columns(Protocol):
 
     def take(self, features: IntArray) -> ColumnDesign:
         """Some columns, not centred."""
-        ...
 
     def pieces(self) -> Iterator[IntArray]:
-        """All features, so many at a time as may be in memory."""
-        ...
+        """All features, as many at a time as may be in memory."""
 
     def replace(self, features: IntArray, values: FloatArray) -> None:
         """Other values for the entries of some columns, in the order of `take`."""
-        ...
 
     def drop(self) -> None:
         """Free what is held."""
-        ...
 
 
 @dataclass
@@ -59,16 +56,15 @@ class MemoryColumns:
 
     def take(self, features: IntArray) -> ColumnDesign:
         """Some columns: segments point into all entries, which are not copied."""
-        design = self.design
-        segments = np.ascontiguousarray(design.segments[features])
-        return _plain(design.values, design, segments)
+        segments = np.ascontiguousarray(self.design.segments[features])
+        return _plain(self.design.values, self.design.rows, segments, self.design.step_offsets)
 
     def pieces(self) -> Iterator[IntArray]:
         """All at once."""
         yield np.arange(self.design.n_features)
 
     def replace(self, features: IntArray, values: FloatArray) -> None:
-        """`values` are this object's own: nothing is left to do."""
+        """`values` were changed in place: nothing remains to be done."""
         del features, values
 
     def drop(self) -> None:
@@ -82,9 +78,8 @@ class FileColumns:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.step_offsets = folder, design.step_offsets
         self.width = design.segments.shape[1]
-        design.values.tofile(folder / "values")
-        design.rows.tofile(folder / "rows")
-        design.segments.tofile(folder / "segments")
+        for name in ("values", "rows", "segments"):
+            getattr(design, name).tofile(folder / name)
         number = design.segments[:, -1] // N_AT_ONCE
         self.cuts = [0, *(int(i) + 1 for i in np.flatnonzero(np.diff(number))), design.n_features]
 
@@ -95,30 +90,22 @@ class FileColumns:
 
     def take(self, features: IntArray) -> ColumnDesign:
         """Some columns, read from the files."""
-        values, rows, segments, total = [], [], [np.empty((0, self.width), dtype=np.int64)], 0
-        for part, first in self._runs(features):
-            count = int(part[-1, -1]) - first
-            values.append(np.fromfile(self.folder / "values", np.float64, count, offset=8 * first))
-            rows.append(np.fromfile(self.folder / "rows", np.int32, count, offset=4 * first))
+        values: list[np.ndarray] = [np.empty(0)]
+        rows: list[np.ndarray] = [np.empty(0, dtype=np.int32)]
+        segments, total = [np.empty((0, self.width), dtype=np.int64)], 0
+        for part, first, count in self._runs(features):
+            values.append(self._read("values", np.float64, first, count))
+            rows.append(self._read("rows", np.int32, first, count))
             segments.append(part - first + total)
             total += count
-        if not values:
-            values, rows = [np.empty(0)], [np.empty(0, dtype=np.int32)]
-        found = ColumnDesign(
-            _joined(values),
-            _joined(rows),
-            np.concatenate(segments),
-            self.step_offsets,
-            *_nothing(0, 0),
-        )
-        return _plain(found.values, found, found.segments)
+        joined = np.concatenate(values), np.concatenate(rows), np.concatenate(segments)
+        return _plain(*joined, self.step_offsets)
 
     def replace(self, features: IntArray, values: FloatArray) -> None:
         """Write the values back."""
         with (self.folder / "values").open("r+b") as stream:
             start = 0
-            for part, first in self._runs(features):
-                count = int(part[-1, -1]) - first
+            for _, first, count in self._runs(features):
                 stream.seek(8 * first)
                 stream.write(values[start : start + count].tobytes())
                 start += count
@@ -128,30 +115,23 @@ class FileColumns:
         with contextlib.suppress(OSError):
             shutil.rmtree(self.folder)
 
-    def _runs(self, features: IntArray) -> Iterator[tuple[IntArray, int]]:
-        """Segments of every run of neighbouring features, and where their entries begin."""
-        if not features.size:
-            return
+    def _runs(self, features: IntArray) -> Iterator[tuple[IntArray, int, int]]:
+        """Segments of every run of neighbouring features; first and number of their entries."""
         breaks = np.flatnonzero(np.diff(features) != 1) + 1
-        for run in np.split(features, breaks):
-            flat = np.fromfile(
-                self.folder / "segments",
-                np.int64,
-                run.size * self.width,
-                offset=8 * self.width * int(run[0]),
-            )
-            part = flat.reshape(run.size, self.width)
-            yield part, int(part[0, 0])
+        for run in np.split(features, breaks) if features.size else ():
+            width = self.width
+            flat = self._read("segments", np.int64, width * int(run[0]), run.size * width)
+            part = flat.reshape(run.size, width)
+            yield part, int(part[0, 0]), int(part[-1, -1] - part[0, 0])
+
+    def _read(self, name: str, kind: type[np.generic], first: int, count: int) -> np.ndarray:
+        offset = np.dtype(kind).itemsize * first
+        return np.fromfile(self.folder / name, kind, count, offset=offset)
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def _nothing(n_features: int, n_steps: int) -> tuple[FloatArray, FloatArray]:
-    return np.zeros((n_features, n_steps)), np.zeros(n_features)
-
-
-def _plain(values: FloatArray, design: ColumnDesign, segments: IntArray) -> ColumnDesign:
-    center, shift = _nothing(segments.shape[0], segments.shape[1] - 1)
-    return ColumnDesign(values, design.rows, segments, design.step_offsets, center, shift)
+def _plain(
+    values: FloatArray, rows: RowArray, segments: IntArray, step_offsets: IntArray
+) -> ColumnDesign:
+    n_features, n_steps = segments.shape[0], segments.shape[1] - 1
+    center, shift = np.zeros((n_features, n_steps)), np.zeros(n_features)
+    return ColumnDesign(values, rows, segments, step_offsets, center, shift)

@@ -7,16 +7,15 @@ Every task is a pure function of its arguments, and every argument is a task or 
 to the scheduler. The posteriors of a bundle after a pass are the result of a task whose arguments
 are the words' counts, the message of the pass and the result of the pass before; they stay on
 the workers. Dask does again what a worker that died takes with it, to the last digit. Paths of
-a mode, an order of magnitude smaller, are kept by the client and go along with every pass.
+a mode, an order of magnitude smaller, stay with the client and go along with every pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,13 +41,17 @@ SMALL = 100_000
 """Bytes. To send less to every worker is faster than to have it passed on between them."""
 
 
-@dataclass(frozen=True)
-class Bundle:
+class Bundle(NamedTuple):
     """Consecutive chunks of words that travel together; `chunks` count from `first`."""
 
     first: int
     last: int
     chunks: Sequence[tuple[int, int]]
+
+    @property
+    def words(self) -> slice:
+        """Where its words are among all."""
+        return slice(self.first, self.last)
 
 
 def bundles(n_words: int, n_bundles: int) -> list[Bundle]:
@@ -66,24 +69,21 @@ def bundles(n_words: int, n_bundles: int) -> list[Bundle]:
 # ------------------------------------------------------------------ what workers do
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(NamedTuple):
     """What the client says at the start of a pass; `remaining` of the last pass's components."""
 
     inputs: PosteriorPass
     remaining: BoolArray | None
 
 
-@dataclass(frozen=True)
-class Updated:
+class Updated(NamedTuple):
     """A bundle after a pass; without a report where a fit goes on."""
 
     paths: Paths
     report: PosteriorReport | None
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(NamedTuple):
     """What the client says at the start of a pass over modes."""
 
     order: IntArray
@@ -91,28 +91,22 @@ class Sweep:
     log_rate: FloatArray
 
 
-def _words(bundle: Bundle, counts: WordCounts, background: FloatArray) -> Words:
-    return Words(bundle.chunks, counts, background)
-
-
-def _update(words: Words, scene: PosteriorScene, message: Message, before: Any) -> Updated:
+def _update(
+    words: Words, scene: PosteriorScene, message: Message, before: Updated | None
+) -> Updated:
     """Posteriors after a pass, in new arrays: those before may be asked for again."""
     if before is None:
         paths = scene.start_paths(words.background.shape[0])
     else:
-        mean, variance, h, b, phi, divergence = (part.copy() for part in before.paths)
-        paths = mean, variance, h, b, _remaining(phi, message.remaining), divergence
-    report = update_chunks_inplace(words, scene, message.inputs, paths, None)
-    return Updated(paths, report)
+        paths = _of_components((part.copy() for part in before.paths), message.remaining)
+    return Updated(paths, update_chunks_inplace(words, scene, message.inputs, paths, None))
 
 
-def _updated(*paths: FloatArray) -> Updated:
+def _of_components(paths: Iterable[FloatArray], components: BoolArray | None) -> Paths:
+    """The same paths with the probabilities phi of some components; None: of all."""
     mean, variance, h, b, phi, divergence = paths
-    return Updated((mean, variance, h, b, phi, divergence), None)
-
-
-def _remaining(phi: FloatArray, components: BoolArray | None) -> FloatArray:
-    return phi if components is None else np.ascontiguousarray(phi[:, :, components])
+    phi = phi if components is None else np.ascontiguousarray(phi[:, :, components])
+    return mean, variance, h, b, phi, divergence
 
 
 def _sweep(
@@ -120,8 +114,7 @@ def _sweep(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Modes after a pass, expected counts and numbers by chunk."""
     beta = beta.copy()
-    inputs = (penalties, *message.inputs[1:])
-    shared = (effects, message.order)
+    inputs, shared = (penalties, *message.inputs[1:]), (effects, message.order)
     return beta, *sweep_chunks_inplace(words, shared, inputs, beta, message.log_rate, None)
 
 
@@ -143,7 +136,7 @@ class TextEngine(Tasks):
         self._words: tuple[TextProblem, list[Future]] | None = None
         self._effects: tuple[TextProblem, Future] | None = None
 
-    def send(self, message: Any, log_rate: FloatArray) -> Any:
+    def send(self, message: Message | Sweep, log_rate: FloatArray) -> Future:
         """A message for all bundles, of which `log_rate` is most: small ones go with each task."""
         return message if log_rate.nbytes <= SMALL else self.share(message)
 
@@ -154,24 +147,15 @@ class TextEngine(Tasks):
     def words(self, problem: TextProblem) -> list[Future]:
         """Counts and background of every bundle, on the workers."""
         if self._words is None or self._words[0] is not problem:
-            self._words = (
-                problem,
-                [
-                    self._send_bundle(k, bundle, problem)
-                    for k, bundle in enumerate(self.bundles(problem.n_words))
-                ],
-            )
+            places = self.bundles(problem.n_words)
+            counts = problem.remote or [_counts(problem, place) for place in places]
+            pairs = zip(places, counts, strict=True)
+            sent = [
+                self.submit(Words, place.chunks, part, problem.background[place.words])
+                for place, part in pairs
+            ]
+            self._words = problem, sent
         return self._words[1]
-
-    def _send_bundle(self, k: int, bundle: Bundle, problem: TextProblem) -> Future:
-        background = problem.background[bundle.first : bundle.last]
-        if problem.remote:
-            return self.submit(_words, bundle, problem.remote[k], background)
-        starts, contexts, values = problem.counts
-        ends = starts[bundle.first : bundle.last + 1]
-        part = slice(ends[0], ends[-1])
-        counts = (ends - ends[0], contexts[part], values[part])
-        return self.submit(_words, bundle, counts, background)
 
     # ------------------------------------------------------------ for the solvers
 
@@ -199,15 +183,23 @@ class TextEngine(Tasks):
                 words,
                 self._effects[1],
                 message,
-                penalties if penalties.shape[0] == 1 else penalties[bundle.first : bundle.last],
-                beta[bundle.first : bundle.last],
+                penalties if penalties.shape[0] == 1 else penalties[bundle.words],
+                beta[bundle.words],
             )
             for words, bundle in zip(self.words(problem), places, strict=True)
         ]
         found = self.gather(tasks)
         for bundle, (moved, _, _) in zip(places, found, strict=True):
-            beta[bundle.first : bundle.last] = moved
+            beta[bundle.words] = moved
         return np.concatenate([f[1] for f in found]), np.concatenate([f[2] for f in found])
+
+
+def _counts(problem: TextProblem, bundle: Bundle) -> WordCounts:
+    """Counts of a bundle's words, from those of all words in this process."""
+    starts, contexts, values = problem.counts
+    ends = starts[bundle.first : bundle.last + 1]
+    part = slice(ends[0], ends[-1])
+    return ends - ends[0], contexts[part], values[part]
 
 
 class DaskPosteriors:
@@ -230,12 +222,8 @@ class DaskPosteriors:
         ]
         reports = engine.gather([engine.submit(attrgetter("report"), each) for each in after])
         self.now, self.remaining = after, None
-        return PosteriorReport(
-            *(
-                np.concatenate([getattr(report, name) for report in reports])
-                for name in ("expected", "members", "numbers", "included")
-            )
-        )
+        fields = zip(*(vars(report).values() for report in reports), strict=True)
+        return PosteriorReport(*map(np.concatenate, fields))
 
     def keep(self, components: BoolArray) -> None:
         """Forget all components but these, from the next pass on."""
@@ -244,22 +232,15 @@ class DaskPosteriors:
     def put(self, paths: Paths) -> None:
         """Go on from here."""
         self.remaining = None
-        self.now = [
-            self.engine.submit(_updated, *(part[place.first : place.last] for part in paths))
-            for place in self.places
-        ]
+        parts = [tuple(part[place.words] for part in paths) for place in self.places]
+        self.now = [self.engine.submit(Updated, part, None) for part in parts]
 
     def paths(self) -> Paths:
         """Where they have come to, one bundle after the other."""
         whole: list[FloatArray] = []
-        n_words = 0
-        for each in self.now:
+        for place, each in zip(self.places, self.now, strict=True):
             (found,) = self.engine.gather([self.engine.submit(attrgetter("paths"), each)])
-            last = n_words + found[0].shape[0]
-            if not whole:
-                whole = [np.empty((self.n_words, *part.shape[1:])) for part in found]
+            whole = whole or [np.empty((self.n_words, *part.shape[1:])) for part in found]
             for target, part in zip(whole, found, strict=True):
-                target[n_words:last] = part
-            n_words = last
-        mean, variance, h, b, phi, divergence = whole
-        return mean, variance, h, b, _remaining(phi, self.remaining), divergence
+                target[place.words] = part
+        return _of_components(whole, self.remaining)

@@ -7,10 +7,10 @@ worker, nor the client, ever holds all of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
-from operator import attrgetter
-from typing import Any
+from operator import add, attrgetter
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
@@ -21,12 +21,11 @@ from driftglm.distributed.text import Bundle, TextEngine
 from driftglm.exceptions import DataError
 from driftglm.solvers.text_problem import WordCounts, add_documents, counts_by_word
 
-Reader = Callable[[Any], "Block"]
+Reader = Callable[[Future], "Block"]
 """Reads and checks one block."""
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(NamedTuple):
     """What the client needs to know about a block.
 
     Its shape, the tokens of every document, the lowest count and the row it is in, and the names
@@ -39,8 +38,7 @@ class Facts:
     names: list[str] | None
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A block by word."""
 
     table: csc_array
@@ -60,10 +58,7 @@ def _piece(block: Block, words: slice, member: IntArray, n_contexts: int) -> csr
 def _merge(n_across: int, *pieces: csr_array) -> WordCounts:
     """Pieces of all blocks, those of the same documents side by side, the others added up."""
     rows = [hstack(pieces[k : k + n_across]) for k in range(0, len(pieces), n_across)]
-    total = rows[0]
-    for more in rows[1:]:
-        total = total + more
-    return counts_by_word(total)
+    return counts_by_word(reduce(add, rows))
 
 
 def _step_sums(counts: WordCounts, codes: IntArray, n_timesteps: int) -> FloatArray:
@@ -103,11 +98,11 @@ class RemoteCounts:
 
     ndim = 2
 
-    def __init__(self, engine: TextEngine, grid: list[list[Any]], read: Reader) -> None:
+    def __init__(self, engine: TextEngine, grid: list[list[Future]], read: Reader) -> None:
         self.engine = engine
         tables = [engine.client.compute(row) for row in grid]
         self.blocks = [[engine.submit(read, table) for table in row] for row in tables]
-        del tables  # the workers need not keep what was read
+        del tables  # the workers may forget what was read
         self.facts: list[list[Facts]] = [
             engine.gather([engine.submit(attrgetter("facts"), block) for block in row])
             for row in self.blocks
@@ -118,7 +113,8 @@ class RemoteCounts:
         """First document of every row of blocks, and how many there are in all."""
         self._words = np.cumsum([0] + [block.shape[1] for block in above])
         self.shape = int(self.starts[-1]), int(self._words[-1])
-        self.columns = _names(above)
+        known = all(block.names is not None for block in above)
+        self.columns = [name for block in above for name in block.names or ()] if known else None
 
     @property
     def totals(self) -> FloatArray:
@@ -128,10 +124,8 @@ class RemoteCounts:
     def by_context(self, member: IntArray, n_contexts: int) -> list[Future]:
         """Counts by word of every bundle; the blocks are not needed afterwards."""
         members = [self.engine.share(member[first:last]) for first, last in pairwise(self.starts)]
-        return [
-            self._bundle(bundle, members, n_contexts)
-            for bundle in self.engine.bundles(self.shape[1])
-        ]
+        places = self.engine.bundles(self.shape[1])
+        return [self._bundle(place, members, n_contexts) for place in places]
 
     def _bundle(self, bundle: Bundle, members: list[Future], n_contexts: int) -> Future:
         pieces, across = [], 0
@@ -165,12 +159,3 @@ def _check_grid(facts: list[list[Facts]]) -> None:
                 )
             if block.shape[1] != facts[0][k].shape[1]:
                 raise DataError("blocks of counts below each other differ in their columns.")
-
-
-def _names(row: list[Facts]) -> list[str] | None:
-    names: list[str] = []
-    for block in row:
-        if block.names is None:
-            return None
-        names += block.names
-    return names

@@ -1,15 +1,15 @@
 """What runs on a worker: partitions of X in columns, and what is asked of them.
 
-A worker keeps the partitions it has loaded, and, during a pass over the features, the score of
-their rows. Both can be lost at any time: who is asked for what it does not have answers LOST or
-UNTOLD, and is told again. So what a worker knows is a function of what the client has told it, and
-no more.
+A worker holds the partitions it has loaded and, during a pass over the features, the score of
+their rows. Both can be lost at any time: a worker that is asked for what it does not have answers
+LOST or UNTOLD, and is told again. So what a worker knows is a function of what the client has told
+it, and no more.
 
 Dask may do a task a second time, and late: it does so with finished ones whose result died with
 a worker, in the middle of what came after. Partitions therefore carry the number of times they
-were loaded, their generation, and whether their columns are shifted: a load of an earlier one is
-too late and changes nothing, and jobs are for the partition they name. One thread at a time works
-for a fit.
+were loaded (their generation) and whether their columns are shifted. A load of an earlier
+generation comes too late and changes nothing; jobs are for the partition they name. One thread at
+a time works for a fit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.gram import Packed, block_gram
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
@@ -48,9 +47,9 @@ class Spec:
     codes, n_steps
         Step of every row that is used, counted among the steps this partition has rows of.
     chosen
-        Rows to keep; None: all.
+        Rows that are used; None: all.
     ordinary
-        Columns to keep; None: all.
+        Columns that are used; None: all.
     shift, constant
         What to take off the entries of every column, and columns of which nothing is left then;
         None: not yet known.
@@ -67,16 +66,14 @@ class Spec:
     constant: IntArray | None = None
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What the client wants of a block when it is first read: some rows, some columns."""
 
     rows: IntArray
     columns: IntArray
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(NamedTuple):
     """What the client must know of a block: its shape, its ranges, and what it wanted.
 
     `counts` (n_ordinary, n_steps) are entries, `totals` sums of all columns.
@@ -90,14 +87,30 @@ class Summary:
     totals: FloatArray
 
 
-@dataclass(frozen=True)
-class Change:
-    """What an update did to a block of paths, at the steps of one partition."""
+class Change(NamedTuple):
+    """What an update did to a block of paths, at all steps or at those of a partition.
+
+    `more` are variance and center of the features, where the moments of eta are wanted.
+    """
 
     features: IntArray
     beta: FloatArray
-    variance: FloatArray | None = None
-    center: FloatArray | None = None
+    more: tuple[FloatArray, ...] = ()
+
+    def used(self) -> Change:
+        """The same for those features alone that changed at all."""
+        some = np.any([part.any(axis=1) for part in (self.beta, *self.more[:1])], axis=0)
+        return Change(self.features[some], self.beta[some], tuple(part[some] for part in self.more))
+
+    def at(self, steps: IntArray) -> Change:
+        """The same at some steps."""
+        more = tuple(part[:, steps] for part in self.more)
+        return Change(self.features, self.beta[:, steps], more)
+
+    def same(self, other: Change) -> bool:
+        """Whether features, paths and variances are equal."""
+        pairs = zip((*self[:2], *self.more[:1]), (*other[:2], *other.more[:1]), strict=True)
+        return all(np.array_equal(one, two) for one, two in pairs)
 
 
 @dataclass
@@ -111,18 +124,22 @@ class Run:
     done: int = 0
 
     def apply(self, columns: Columns, change: Change) -> None:
-        """Bring score and moments in step with a change."""
+        """Bring score and moments up to date with a change."""
         part = columns.take(change.features)
         moved = part.eta(change.beta)
-        if self.moments is not None and change.center is not None:
-            every = np.arange(change.features.size)
-            centered = dataclasses.replace(part, center=change.center)
-            variance = change.variance if change.variance is not None else np.zeros((0, 0))
-            centered.add_moments_inplace(every, change.beta, variance, self.moments)
+        if self.moments is not None:
+            _add_moments_inplace(part, change, self.moments)
         if self.curvature is not None:
             moved *= self.curvature
         self.score -= moved
         self.done += 1
+
+
+def _add_moments_inplace(part: ColumnDesign, change: Change, moments: FloatArray) -> None:
+    """Add to (2, n_rows) moments of eta what the features of `part` contribute."""
+    variance, center = change.more
+    every, centered = np.arange(part.n_features), dataclasses.replace(part, center=center)
+    centered.add_moments_inplace(every, change.beta, variance, moments)
 
 
 @dataclass
@@ -159,43 +176,28 @@ class Partition:
     def weigh(self, curvature: FloatArray) -> FloatArray:
         """(2, n_features, n_steps) sums of curvature * x^2 and curvature * x."""
         found = []
-        for features, part in self._features:
-            out = np.empty((2, features.size, self.step_offsets.size - 1))
-            part.weigh_inplace(curvature, np.arange(features.size), out[0], out[1])
+        for _, part in self._features:
+            out = np.empty((2, part.n_features, part.n_timesteps))
+            part.weigh_inplace(curvature, np.arange(part.n_features), *out)
             found.append(out)
         return np.concatenate(found, axis=1)
 
-    def moments(
-        self, features: IntArray, beta: FloatArray, variance: FloatArray, center: FloatArray
-    ) -> FloatArray:
+    def moments(self, change: Change) -> FloatArray:
         """(2, n_rows) what some features add to mean and variance of eta."""
         out = np.zeros((2, self.n_rows))
-        part = dataclasses.replace(self.columns.take(features), center=center)
-        part.add_moments_inplace(np.arange(features.size), beta, variance, out)
+        _add_moments_inplace(self.columns.take(change.features), change, out)
         return out
 
     def ranges(self) -> FloatArray:
         """(2, n_features) least and largest entry, infinite where there is none."""
-        out = np.empty((2, 0))
-        for _, part in self._features:
-            found = np.full((2, part.n_features), np.inf)
-            found[1] = -np.inf
-            for i in range(part.n_features):
-                own = part.values[part.segments[i, 0] : part.segments[i, -1]]
-                if own.size:
-                    found[0, i], found[1, i] = own.min(), own.max()
-            out = np.concatenate([out, found], axis=1)
-        return out
+        found = [(x.min(initial=np.inf), x.max(initial=-np.inf)) for _, x in self._entries()]
+        return np.asarray(found, dtype=np.float64).reshape(-1, 2).T
 
-    def left(self, shift: FloatArray) -> FloatArray:
+    def residual(self, shift: FloatArray) -> FloatArray:
         """(n_features,) largest entry once a number is taken off those of every column."""
         largest = np.zeros(shift.size)
-        for features in self.columns.pieces():
-            moved = features[shift[features] != 0]
-            part = self.columns.take(moved)
-            for k, i in enumerate(moved):
-                own = part.values[part.segments[k, 0] : part.segments[k, -1]]
-                largest[i] = np.abs(own - shift[i]).max(initial=0.0)
+        for i, entries in self._entries(shift != 0):
+            largest[i] = np.abs(entries - shift[i]).max(initial=0.0)
         return largest
 
     def take_off(self, shift: FloatArray, constant: IntArray) -> None:
@@ -205,15 +207,22 @@ class Partition:
         """
         if self.shifted:
             return
-        nothing = np.isin(np.arange(shift.size), constant)
-        for features in self.columns.pieces():
-            moved = features[(shift[features] != 0) | nothing[features]]
-            part = self.columns.take(moved)
-            for k, i in enumerate(moved):
-                own = part.values[part.segments[k, 0] : part.segments[k, -1]]
-                own -= own if nothing[i] else shift[i]
-            self.columns.replace(moved, part.values)
+        zero = np.isin(np.arange(shift.size), constant)
+        for i, entries in self._entries((shift != 0) | zero, write=True):
+            entries[:] = 0.0 if zero[i] else entries - shift[i]
         self.shifted = True
+
+    def _entries(
+        self, chosen: BoolArray | None = None, *, write: bool = False
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """Number and entries of some columns, or of all; `write`: they are changed in place."""
+        for piece in self.columns.pieces():
+            features = piece if chosen is None else piece[chosen[piece]]
+            part = self.columns.take(features)
+            for k, i in enumerate(features):
+                yield int(i), part.values[part.segments[k, 0] : part.segments[k, -1]]
+            if write:
+                self.columns.replace(features, part.values)
 
     def update(
         self,
@@ -258,20 +267,18 @@ class Partition:
         values = self.scores[1]
         if isinstance(values, Path):
             values = np.fromfile(values).reshape(self.n_rows, -1)
-        found: FloatArray = getattr(ArrayScores(values, self.step_offsets), what)(argument)
-        return found
+        return np.asarray(getattr(ArrayScores(values, self.step_offsets), what)(argument))
 
     def _project(self, number: int, basis: FloatArray, taken: FloatArray, place: Path) -> None:
         out = np.zeros((self.n_rows, basis.shape[1]))
         for features, part in self._features:
             out += part.project(basis[features])
         out -= np.repeat(taken, np.diff(self.step_offsets), axis=0)
-        if isinstance(self.columns, FileColumns):
+        self.scores = number, out
+        if isinstance(self.columns, FileColumns):  # else there is memory for them
             place.parent.mkdir(parents=True, exist_ok=True)
             out.tofile(place)
             self.scores = number, place
-        else:
-            self.scores = number, out
 
 
 @dataclass
@@ -284,23 +291,18 @@ class Store:
     closed: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def _held(self) -> int:
-        stored = (each.columns for each in self.partitions.values())
-        return sum(each.nbytes for each in stored if isinstance(each, MemoryColumns))
-
     def add(self, number: int, generation: int, design: ColumnDesign, spec: Spec) -> None:
         """Keep a partition in memory if there is room for it, else in files."""
-        if self.closed:
-            return  # the fit ended while it was read
         old = self.partitions.get(number)
-        if old is not None and old.generation >= generation:
-            return
+        if self.closed or (old is not None and old.generation >= generation):
+            return  # too late: the fit has ended, or a later load was faster
         if old is not None:
-            del self.partitions[number]
-            old.columns.drop()
-        columns: Columns = MemoryColumns(design)
-        if self._held + MemoryColumns(design).nbytes > self.limit:
+            self.partitions.pop(number).columns.drop()
+        stored = [each.columns for each in self.partitions.values()]
+        held = sum(each.nbytes for each in stored if isinstance(each, MemoryColumns))
+        in_memory = MemoryColumns(design)
+        columns: Columns = in_memory
+        if held + in_memory.nbytes > self.limit:
             columns = FileColumns(design, self.folder / str(number))
         partition = Partition(columns, design.step_offsets, generation)
         if spec.shift is not None and spec.constant is not None:
@@ -315,7 +317,7 @@ _LOCK = threading.Lock()
 
 
 def load(
-    block: Any, fit: str, place: tuple[int, int], spec: Spec, wanted: Wanted | None
+    block: MatrixLike, fit: str, place: tuple[int, int], spec: Spec, wanted: Wanted | None
 ) -> tuple[str, Summary | None]:
     """Make a block of rows a partition of this worker; returns its address and a Summary.
 
@@ -342,16 +344,10 @@ def load(
             store.add(*place, design, spec)
     if wanted is None:
         return _address(), None
-    low, high = _ranges(X) if X.shape[0] else (None, None)
-    columns: Any = chosen[:, wanted.columns]
-    return _address(), Summary(
-        low,
-        high,
-        counts,
-        ordinary[wanted.rows],
-        np.asarray(columns.toarray() if hasattr(columns, "toarray") else columns),
-        np.asarray(chosen.sum(axis=0)).ravel(),
-    )
+    ends = (X.min(axis=0), X.max(axis=0)) if X.shape[0] else ()
+    low, high = (_dense(each).ravel() for each in ends) if ends else (None, None)
+    columns, totals = _dense(chosen[:, wanted.columns]), np.asarray(chosen.sum(axis=0)).ravel()
+    return _address(), Summary(low, high, counts, ordinary[wanted.rows], columns, totals)
 
 
 Job = tuple[tuple[int, int, bool], str, tuple[Any, ...]]
@@ -373,7 +369,7 @@ def _answer(store: Store, job: Job) -> Any:
     if partition is None or partition.generation != generation:
         return LOST
     if partition.shifted != shifted and what != "take_off":
-        return LOST
+        return LOST  # a late job, of before or after the shift
     place = (store.folder / f"{number}-scores",) if what == "score" else ()
     try:
         return getattr(partition, what)(*arguments, *place)
@@ -398,9 +394,9 @@ def forget(fit: str) -> None:
             store.folder.rmdir()
 
 
-def shape_of(block: Any) -> tuple[int, int]:
-    """Rows and columns of a block."""
-    shape = np.shape(block) if not hasattr(block, "shape") else block.shape
+def shape_of(block: MatrixLike) -> tuple[int, int]:
+    """Rows and columns of a block; -1 columns of a vector."""
+    shape = block.shape if hasattr(block, "shape") else np.shape(block)
     return int(shape[0]), int(shape[1]) if len(shape) > 1 else -1
 
 
@@ -412,8 +408,9 @@ def _store(fit: str) -> Store | None:
             worker = _worker()
             limit = getattr(worker.memory_manager, "memory_limit", None)
             folder = Path(worker.local_directory) / f"driftglm-{fit}"
-            room = SHARE * limit - _resident() if limit else np.inf
-            _STORES[fit] = Store(folder, room)
+            psutil: Any = import_module("psutil")  # distributed needs it too
+            used = psutil.Process().memory_info().rss
+            _STORES[fit] = Store(folder, SHARE * limit - used if limit else np.inf)
         return _STORES[fit]
 
 
@@ -423,18 +420,9 @@ def _worker() -> Any:
     return get_worker()
 
 
-def _resident() -> int:
-    """Memory of this process."""
-    psutil: Any = import_module("psutil")  # distributed needs it too
-    return int(psutil.Process().memory_info().rss)
-
-
 def _address() -> str:
     return str(_worker().address)
 
 
-def _ranges(X: Any) -> tuple[FloatArray, FloatArray]:
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sp.issparse(X):
-        return low.toarray().ravel(), high.toarray().ravel()
-    return low, high
+def _dense(X: Matrix) -> FloatArray:
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)

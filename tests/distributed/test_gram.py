@@ -1,0 +1,36 @@
+"""X'WX of a block of columns, and the form in which it travels."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from driftglm.design import ColumnDesign
+from driftglm.distributed.gram import Packed, block_gram, full_gram
+
+
+@pytest.mark.parametrize("density", [0.03, 0.6])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gram_matrices_of_a_block(density, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 11)) * (rng.random((90, 11)) < density)
+    codes = np.sort(rng.integers(0, 3, 90))
+    w = rng.random(90) if weighted else None
+    design, order = ColumnDesign.from_matrix(X, codes, 3)
+    found = full_gram(block_gram(design, None if w is None else w[order]).triangles(11), 11)
+    for t in range(3):
+        part = X[codes == t]
+        scaled = part if w is None else part * w[codes == t, None]
+        assert_allclose(found[:, t], part.T @ scaled, atol=1e-12)
+
+
+def test_triangles_with_many_zeros_travel_without_them():
+    whole = Packed(np.array([1.0, 0.0, 2.0]), None, 1)
+    few = Packed(np.array([1.0, 2.0]), np.array([0, 2], dtype=np.uint32), 1)
+    for packed in (whole, few):
+        found = full_gram(packed.triangles(2), 2)
+        assert_array_equal(found[:, 0], [[1.0, 0.0], [0.0, 2.0]])
+
+
+def test_a_partition_without_rows_has_no_triangles():
+    design, _ = ColumnDesign.from_matrix(np.zeros((0, 3)), np.zeros(0, dtype=np.int64), 0)
+    assert block_gram(design, None).triangles(3).shape == (0, 6)
