@@ -87,11 +87,11 @@ def own_always_in():
     overall = rows.Rows.always_in_means.fget
 
     def means(self):
-        if self.own is None:
+        if self.per_step_share is None:
             return overall(self)
         columns = self._always_in_columns()
         design, order = rows.ColumnDesign.from_matrix(columns, self.codes, self.n_timesteps)
-        return design.centered(self._exposed[order], self.own).mean.T
+        return design.centered(self._exposed[order], self.per_step_share).mean.T
 
     return patch.object(rows.Rows, "always_in_means", property(means))
 
