@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal
 
 from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
-from driftglm.design import ColumnDesign, leading_directions
+from driftglm.design import ColumnDesign, RowSample
 from driftglm.design.directions import _orthonormal
 from driftglm.design.scores import row_variances, weighted_gram
 from driftglm.fitting import posteriors
@@ -67,8 +67,11 @@ def test_directions_are_the_singular_vectors_of_the_centred_columns(rng, sparse)
     center = np.array([X[codes == t].mean(axis=0) for t in range(N_STEPS)])
     scaled = (X - center[codes]) / unit
     given = csr_array(X) if sparse else X
-    found = leading_directions(given, codes, center.T, unit, 3)
-    assert_array_equal(leading_directions(given, codes, center.T, unit, 3, threads=3), found)
+    found, again = (
+        RowSample(given, codes, np.ones(300), threads=threads).orthonormal(center.T, unit, 3)
+        for threads in (1, 3)
+    )
+    assert_array_equal(again, found)
     exact = np.linalg.svd(scaled, full_matrices=False)[2][:3]
     assert_allclose(found.T @ found, np.eye(3), atol=1e-10)
     # The same plane: every principal angle is close to zero.
@@ -210,25 +213,24 @@ def test_exact_directions_of_weighted_rows_on_either_side(rng, n_features, spars
     center, unit = rng.normal(size=(n_features, 2)), rng.uniform(0.5, 2.0, size=n_features)
     scaled = np.sqrt(weights)[:, None] * (X - center.T[codes]) / unit
     given = csr_array(X) if sparse else X
-    found = leading_directions(given, codes, center, unit, 4, weights)
+    found = RowSample(given, codes, weights).orthonormal(center, unit, 4)
     exact = np.linalg.svd(scaled, full_matrices=False)[2][:4]
     assert_allclose(found @ found.T, exact.T @ exact, atol=1e-10)
 
 
 def test_large_designs_are_iterated_to_nearly_the_same_directions(rng, monkeypatch):
     X, _, _, codes = panel(rng)
-    rest = codes, np.zeros((120, N_STEPS)), np.ones(120), 4
-    exact = leading_directions(X, *rest)
+    sample, measured = RowSample(X, codes, np.ones(300)), (np.zeros((120, N_STEPS)), np.ones(120))
+    exact = sample.orthonormal(*measured, 4)
     monkeypatch.setattr("driftglm.design.directions.MOST_PRODUCTS", 0)
-    assert np.linalg.svd(exact.T @ leading_directions(X, *rest))[1].min() > 0.99
+    assert np.linalg.svd(exact.T @ sample.orthonormal(*measured, 4))[1].min() > 0.99
 
 
 def test_directions_that_do_not_exist_are_not_invented(rng):
     X = np.outer(rng.normal(size=50), np.ones(40))
-    found = leading_directions(X, np.zeros(50, int), np.zeros((40, 1)), np.ones(40), 4)
-    assert found.shape == (40, 1)
-    nothing = leading_directions(0 * X, np.zeros(50, int), np.zeros((40, 1)), np.ones(40), 4)
-    assert nothing.shape == (40, 0)
+    for matrix, count in ((X, 1), (0 * X, 0)):
+        sample = RowSample(matrix, np.zeros(50, int), np.ones(50))
+        assert sample.orthonormal(np.zeros((40, 1)), np.ones(40), 4).shape == (40, count)
 
 
 def test_what_a_row_is_expected_to_be_is_what_the_bound_was_computed_with(rng, monkeypatch):

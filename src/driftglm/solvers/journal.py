@@ -27,15 +27,12 @@ class Journal(Protocol):
 
     def read(self) -> Snapshot | None:
         """The snapshot to go on from, if there is one."""
-        ...
 
     def due(self) -> bool:
         """Whether a snapshot would be kept now; for those that are dear to make."""
-        ...
 
     def write(self, snapshot: Snapshot, *, last: bool = False) -> None:
         """Keep a snapshot; who is asked too often may let it pass, but for the last one."""
-        ...
 
 
 class NoJournal:
@@ -64,7 +61,7 @@ def share_again(coupling: Coupling, arrays: Sequence[np.ndarray]) -> None:
         array[:] = saved
 
 
-def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
     """A snapshot as JSON, its arrays put into `arrays`."""
     if isinstance(value, np.ndarray):
         name = f"a{len(arrays)}"
@@ -80,7 +77,7 @@ def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+def decode(value: object, arrays: dict[str, np.ndarray]) -> Any:
     """What `encode` was given; tuples come back as lists."""
     if isinstance(value, list):
         return [decode(each, arrays) for each in value]
