@@ -202,12 +202,16 @@ def _value(run: Run[Objective, State]) -> float:
     return run.coupling.constant + sum(objective.value(state) for objective, state in pairs)
 
 
-def _ascend(variables: _Joint, n_most: int, tol: float) -> list[float]:
-    """One run of L-BFGS; moves the variables' states and returns the objective's values."""
-    values: list[float] = []
+def _ascend(variables: _Joint, first: float, n_most: int, tol: float) -> list[float]:
+    """One run of L-BFGS from where the objective is `first`; moves the variables' states.
+
+    Returns the objective's values. Those within a run have the noise maximised out, `first` has it
+    as it was: values are counted from there, so that the history has no jump between runs.
+    """
+    start, values = variables(variables.start)[0], list[float]()
 
     def record(intermediate_result: OptimizeResult) -> None:
-        values.append(-float(intermediate_result.fun))
+        values.append(first + start - float(intermediate_result.fun))
         if variables.optimality <= tol:
             raise StopIteration
 
@@ -259,7 +263,8 @@ class LBFGSSolver(Solver[Objective, State]):
         optimality, reason = np.inf, StopReason.MAX_ITER
         while not run.exhausted:
             variables, before = _Joint(run), _value(run)
-            values = _ascend(variables, min(ROUND, run.max_iter - len(run.history)), run.tol)
+            n_most = min(ROUND, run.max_iter - len(run.history))
+            values = _ascend(variables, before, n_most, run.tol)
             optimality = variables.optimality
             _zero_small_paths(run)
             _refresh_intercepts(run)
