@@ -182,7 +182,7 @@ def test_counts_whose_intercepts_were_constant_first_are_not_stuck_there(seed):
     assert 0 < model._fits[0].intercepts.dynamics[0, 0] < 1, "the intercept may move"
 
 
-# ------------------------------------------------------- what the shared directions must not depend on
+# ------------------------------------------------- what shared directions must not depend on
 
 
 def test_neither_the_order_of_rows_nor_repeating_them_matters(rng):

@@ -127,9 +127,8 @@ class LocalPosteriors:
 
     def update(self, inputs: PosteriorPass) -> PosteriorReport:
         """One pass over all words."""
-        return text_engine.update_chunks_inplace(
-            self.words, self.scene, inputs, self.now, self.n_jobs
-        )
+        scene = self.words, self.scene
+        return text_engine.update_chunks_inplace(*scene, inputs, self.now, self.n_jobs)
 
     def keep(self, components: BoolArray) -> None:
         """Forget all components but these."""
