@@ -70,18 +70,18 @@ def project_inplace(
     ones = values.shape[0] == 0
     for t in range(start, stop):
         for i in range(segments.shape[0]):
-            own, first, last = basis[i], segments[i, t], segments[i, t + 1]
+            along, first, last = basis[i], segments[i, t], segments[i, t + 1]
             even = last - (last - first) % 2
             for k in range(first, even, 2):  # two rows for every look at the basis
                 one, two = out[np.uint32(rows[k])], out[np.uint32(rows[k + 1])]
                 a, b = (1.0, 1.0) if ones else (values[k], values[k + 1])
                 for r in range(n_columns):
-                    one[r] += a * own[r]
-                    two[r] += b * own[r]
+                    one[r] += a * along[r]
+                    two[r] += b * along[r]
             for k in range(even, last):
                 one, a = out[np.uint32(rows[k])], 1.0 if ones else values[k]
                 for r in range(n_columns):
-                    one[r] += a * own[r]
+                    one[r] += a * along[r]
 
 
 @kernel

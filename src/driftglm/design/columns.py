@@ -10,7 +10,7 @@ Only columns without a single zero are shifted for good: they alone can lie so f
 accounting would lose all digits, and they have no zeros to keep.
 
 Entries that are all one are not stored: words that occur or do not need a row number each, a third
-of the memory, and a pass over them is bound by memory. Values given in single precision are kept
+of the memory, and a pass over them is bound by memory. Values given in single precision stay
 in it unless columns are shifted; all sums are in double precision.
 """
 

@@ -47,7 +47,7 @@ class RowSample:
     def directions(self, mean: FloatArray, unit: FloatArray, count: int) -> FloatArray:
         """(n_features, R) leading directions of columns measured from `mean` (n_features, T).
 
-        In the columns' own units: a column's coefficient per unit along a direction.
+        In the units of the columns: a column's coefficient per unit along a direction.
         """
         if count < 1:
             return np.zeros((unit.size, 0))

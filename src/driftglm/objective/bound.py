@@ -81,7 +81,7 @@ class Bound(Problem):
     each of the `kinds` (n_features,) of features (None: they are all of one): inside, the typical
     column of a kind has mean square one, so that one grid of components suits every kind, and many
     rare columns of one kind do not widen the grid of the others. Features of a kind share weights,
-    those kept static apart: `groups` (n_features,) says which.
+    static ones apart: `groups` (n_features,) says which.
     """
 
     prior: Learned
@@ -120,7 +120,7 @@ class Bound(Problem):
 
     @property
     def n_groups(self) -> int:
-        """Kinds of features, twice where some of a kind are kept static and some are not."""
+        """Kinds of features, twice where some of a kind are static and some are not."""
         return int(self.group_static.size)
 
     def components(self) -> Components:

@@ -219,7 +219,7 @@ class Exact(AdaptivePrior):
         maximise the marginal likelihood of the nonzero paths (empirical Bayes).
     boundary
         "pinned" is the paper's chain, tied to zero outside both ends, so the last step is
-        pulled to zero; "stationary" is the AR(1) chain of the same autocorrelation.
+        drawn to zero; "stationary" is the AR(1) chain of the same autocorrelation.
 
     Examples
     --------

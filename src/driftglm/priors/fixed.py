@@ -23,7 +23,7 @@ class Fixed(PathPrior):
         of A(alpha) (pinned boundary).
     autocorrelation
         rho in [0, 1); the pinned chain uses alpha = -rho / (1 + rho^2). At 0 every step is a
-        ridge regression of its own with penalty 1 / scale.
+        separate ridge regression with penalty 1 / scale.
     boundary
         "pinned" (the paper's) or "stationary".
     """

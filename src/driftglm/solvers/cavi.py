@@ -17,7 +17,7 @@ import numpy as np
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design.base import KernelBlock
-from driftglm.objective import Bound, Posterior, State
+from driftglm.objective import Bound, Posterior
 from driftglm.objective.bound import PathArrays
 from driftglm.priors import mixture, weights
 from driftglm.priors.mixture import Components, Tables
@@ -168,12 +168,15 @@ class _Work(RowWork):
             self.stuck = not np.isfinite(self._guarded_update(order))
 
     def _guarded_update(self, order: IntArray) -> float:
-        def value(state: State) -> float:
-            return self.problem.value(cast("Posterior", state))
+        """A pass that does not lower the bound: 0, or infinity if none was found."""
 
-        return self.guarded(lambda: self._update(order), value)
+        def step() -> float:
+            self._update(order)
+            return 0.0
 
-    def _update(self, order: IntArray) -> float:
+        return self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
+
+    def _update(self, order: IntArray) -> None:
         bound, posterior = self.problem, self.state
         self.begin(order)
         self.update_intercepts()
@@ -187,7 +190,6 @@ class _Work(RowWork):
             block.put_back()
         self.settle(order)
         bound.update_noise(posterior)
-        return 0.0
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Several responses fitted to one design: what ties them together.
 
-Responses (the classes of a softmax, the words of a text) are Poisson regressions of their own once
+Responses (the classes of a softmax, the words of a text) are separate Poisson regressions once
 every row has a free log-rate mu_n in their common offset. Given mu they do not interact; given
 them mu has a closed form, and at that value the Poisson objective is the multinomial one up to a
 constant:

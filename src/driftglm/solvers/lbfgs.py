@@ -1,4 +1,4 @@
-"""L-BFGS on the joint objective: the paper's algorithm, kept for comparison.
+"""L-BFGS on the joint objective: the paper's algorithm, for comparison.
 
 The variables are the live paths (in units of 1 / rms(x)) and, for every intercept, its flat part
 and the whitened deviations from it. The noise variance is maximised out inside every evaluation,
@@ -188,7 +188,7 @@ class _Joint:
     def __call__(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Minus the objective and its gradient.
 
-        What couples the responses is at its best at every point, so that its own derivative is
+        What couples the responses is at its best at every point, so that its derivative is
         zero and the gradient is that at a fixed coupling.
         """
         pieces = zip(self.parts, np.split(x, self.ends), strict=True)

@@ -1,8 +1,8 @@
 """One pass over some chunks of words, as a function of what it is given, here or elsewhere.
 
 Given the contexts' log-rates words do not see each other. So a pass over a chunk needs what all
-words share (a scene), what has changed since the last pass, and the words' own counts, background
-and state; and it can be made in this process or wherever the words are: by a `WordEngine`.
+words share (a scene), what has changed since the last pass, and the counts, background and state of
+the words; and it can be made in this process or wherever the words are: by a `WordEngine`.
 """
 
 from __future__ import annotations

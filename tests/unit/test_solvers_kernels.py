@@ -223,7 +223,7 @@ def test_the_search_lets_strong_features_in_and_weak_ones_out(rng):
 
 
 def single_path(h, b, boundary="pinned"):
-    """A problem with one feature whose conditional has curvature h and pull b."""
+    """A problem with one feature whose conditional has curvature h and linear term b."""
     n = h.size
     design = ColumnDesign.from_matrix(np.sqrt(h)[:, None], np.arange(n), n)[0]
     return Objective(
