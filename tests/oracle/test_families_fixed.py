@@ -142,7 +142,7 @@ def test_counts_with_exposure_are_rates_with_weights(prior, rng):
 
 
 def test_both_solvers_climb_to_the_same_point_over_time(rng):
-    """The intercept's component is chosen between rounds; without one the problem has a single maximum."""
+    """The intercept's dynamics change between rounds; without them there is one maximum."""
     X, y, counts = rows(rng)
     X_three, y_three, _ = rows(rng, n_classes=3)
     time = np.repeat([0, 1, 2], 80)

@@ -99,19 +99,19 @@ def exact_posterior(world):
         parts = [world.factors[i][k] for i, k in enumerate(combination)]
         design = np.hstack([wide[:, i] @ part for i, part in enumerate(parts)])
         cov = np.linalg.inv(design.T @ design / NOISE + np.eye(design.shape[1]))
-        pull = design.T @ world.y / NOISE
-        mean = cov @ pull
-        evidence = 0.5 * (pull @ mean + np.linalg.slogdet(cov)[1])
+        linear = design.T @ world.y / NOISE
+        mean = cov @ linear
+        evidence = 0.5 * (linear @ mean + np.linalg.slogdet(cov)[1])
         log_weights.append(world.log_pi[list(combination)].sum() + evidence)
         size = N_STEPS + 1
         blocks = [slice(i * size, (i + 1) * size) for i in range(p)]
         path = [part @ mean[block] for part, block in zip(parts, blocks, strict=True)]
-        spread = [
+        variances = [
             np.diag(part @ cov[block, block] @ part.T)
             for part, block in zip(parts, blocks, strict=True)
         ]
         means.append(path)
-        squares.append(np.array(spread) + np.array(path) ** 2)
+        squares.append(np.array(variances) + np.array(path) ** 2)
     weights = np.exp(np.array(log_weights) - np.max(log_weights))
     weights /= weights.sum()
     mean = np.einsum("c,cit->ti", weights, np.array(means))

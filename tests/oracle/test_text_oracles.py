@@ -85,10 +85,10 @@ def test_a_sparse_mode_is_stationary_where_it_is_not_zero():
         path = model.coef_path_[:, i, w]
         omega, beside, _ = prior.expectations(path[None])
         neighbours = np.concatenate([path[1:], [0]]) + np.concatenate([[0], path[:-1]])
-        pull = slope[:, i, w] - omega * path - beside * neighbours
+        gradient = slope[:, i, w] - omega * path - beside * neighbours
         # In units of the conditional deviation; a pass that rises by 1e-11 a token was the last.
         curvature = np.array([bend[t][i, w] for t in range(4)]) + omega
-        assert_allclose(pull / np.sqrt(curvature), 0.0, atol=2e-3)
+        assert_allclose(gradient / np.sqrt(curvature), 0.0, atol=2e-3)
 
 
 @pytest.mark.parametrize("maker", [RidgeAll, RidgeOne])

@@ -98,21 +98,21 @@ def test_evaluation_matches_the_integral_at_25_digits(name, rate, boundary):
 @BOUNDARIES
 def test_kernel_without_the_compiler(boundary, rng):
     stats = PathStats.of(np.cumsum(rng.normal(size=(3, 5)), axis=1))
-    arguments = ((stats.R / stats.S, stats.E / stats.S), (5, 1), 1.0, boundary == "stationary")
-    jitted = module._integrate(*arguments, module._legendre())
-    plain = module._integrate.py_func(*arguments, module._legendre())
+    relative, setting = (stats.R / stats.S, stats.E / stats.S), ((5, 1), 1.0, boundary != "pinned")
+    jitted = module._integrate(relative, setting, module._legendre())
+    plain = module._integrate.py_func(relative, setting, module._legendre())
     assert_allclose(plain, jitted, rtol=1e-12)
-    table = module._common_nodes(5, 1, 1.0, boundary == "stationary")
-    assert_allclose(module._integrate_at.py_func(arguments[0], table, 2.5), jitted, rtol=1e-12)
+    table = module._common_nodes(setting)
+    assert_allclose(module._integrate_at.py_func(relative, table, 2.5), jitted, rtol=1e-12)
     for i in range(3):
-        problem = (arguments[0][0][i], arguments[0][1][i])
-        ends = module._panels.py_func(problem, *arguments[1:])
-        assert_allclose(ends, module._panels(problem, *arguments[1:]), rtol=1e-12)
+        problem = (relative[0][i], relative[1][i])
+        ends = module._panels.py_func(problem, setting)
+        assert_allclose(ends, module._panels(problem, setting), rtol=1e-12)
         assert (np.diff(ends) > 0).all()
-        value = module._log_integrand.py_func(0.1, problem, *arguments[1:])
-        assert_allclose(value, module._log_integrand(0.1, problem, *arguments[1:]), rtol=1e-12)
-        ratio = module._quadratic.py_func(0.7, problem, arguments[3])
-        assert_allclose(ratio, module._quadratic(0.7, problem, arguments[3]), rtol=1e-14)
+        value = module._log_integrand.py_func(0.1, problem, setting)
+        assert_allclose(value, module._log_integrand(0.1, problem, setting), rtol=1e-12)
+        ratio = module._quadratic.py_func(0.7, problem, setting[2])
+        assert_allclose(ratio, module._quadratic(0.7, problem, setting[2]), rtol=1e-14)
 
 
 @BOUNDARIES
@@ -126,9 +126,9 @@ def test_common_nodes_are_as_good_as_nodes_of_a_paths_own(shape, tau, boundary, 
     smooth = [np.ones((1, n)), half_sine(n)[None], half_sine(n) + 0.01 * noise]
     stats = PathStats.of(np.vstack([noise, np.cumsum(noise, axis=1), *smooth]))
     relative = (stats.R / stats.S, stats.E / stats.S)
-    own = module._integrate(relative, shape, tau, stationary, module._legendre())
-    table = module._common_nodes(n, m, tau, stationary)
-    common = module._integrate_at(relative, table, 0.5 * n * m)
+    setting = shape, tau, stationary
+    own = module._integrate(relative, setting, module._legendre())
+    common = module._integrate_at(relative, module._common_nodes(setting), 0.5 * n * m)
     # 1e-11 is seen; the specification is 1e-9.
     assert_allclose(common, own, rtol=2e-10, atol=2e-10)
 

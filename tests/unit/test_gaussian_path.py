@@ -24,7 +24,7 @@ FORMS = pytest.mark.parametrize(
     ],
 )
 SIZES = pytest.mark.parametrize("n_timesteps", [1, 2, 3, 12])
-LAWS = pytest.mark.parametrize(
+COMPONENTS = pytest.mark.parametrize(
     "component",
     [(0.0, 0.7, 0.9), (0.4, 0.7, 0.9), (2.0, 0.05, 0.0), (0.4, 0.3, 0.999), (1.5, 0.0, 0.0)],
     ids=["no-static", "both", "independent-steps", "slow", "pure-static"],
@@ -55,7 +55,7 @@ def dense(h, b, component):
 
 @FORMS
 @SIZES
-@LAWS
+@COMPONENTS
 def test_posterior_matches_dense_algebra(function, n_timesteps, component, rng):
     for _ in range(5):
         h, b = data(rng, n_timesteps)

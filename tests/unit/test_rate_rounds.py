@@ -1,4 +1,4 @@
-"""When solvers end, and how often the rate of a prior is estimated."""
+"""How often the rate of a prior is estimated."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,6 @@ import pytest
 from driftglm.priors import Exact, Fixed, PathStats
 from driftglm.priors.base import PathPrior
 from driftglm.solvers.rate_rounds import N_RATE_ROUNDS, RateRounds
-from driftglm.solvers.stopping import last_rise, stands_still
 
 SAMPLE = PathStats(np.ones(1), np.zeros(1), np.ones(1)), 4, 1
 
@@ -68,15 +67,3 @@ def test_a_prior_keeps_its_rate_once_it_is_estimated():
     assert rounds.rate == new.rate_used
     assert not new.estimates_rate
     assert prior.with_rate(rounds.rate) == new
-
-
-def test_a_history_that_moves_in_its_last_digits_stands_still():
-    rising = [-1e6 + 1e-3 * k for k in range(30)]
-    assert not stands_still(rising, 20)
-    assert stands_still(rising + [rising[-1]] * 20, 20)
-    assert not stands_still([1.0] * 20, 20)
-
-
-def test_the_rise_of_a_first_pass_is_unknown():
-    assert last_rise([]) == last_rise([3.0]) == np.inf
-    assert last_rise([1.0, 3.5]) == 2.5

@@ -11,7 +11,6 @@ from driftglm.families import Gaussian
 from driftglm.objective import Intercepts, Noise, Objective
 from driftglm.priors import Exact, Fixed, Variational
 from driftglm.solvers import BlockSolver, LBFGSSolver, StopReason
-from driftglm.solvers.rowstate import update_order
 
 T = 5
 SOLVERS = pytest.mark.parametrize("solver", [BlockSolver(), LBFGSSolver()], ids=["block", "lbfgs"])
@@ -311,13 +310,3 @@ def test_no_paths_and_no_intercepts_is_a_fit_of_the_noise_alone(solver, rng):
     best = empty.noise.update(empty.weights * empty.y**2, empty.weights)
     assert_allclose(result.state.noise, best[:T], rtol=1e-9)
     assert result.reason is StopReason.CONVERGED
-
-
-def test_features_are_visited_by_falling_correlation_whatever_their_unit(rng):
-    target = rng.normal(size=200)
-    # Correlations of about .2, .9, 0, -.5; the unit must not matter, the sign neither.
-    X = np.column_stack([share * target + rng.normal(size=200) for share in (0.2, 2.0, 0.0, -0.6)])
-    X = np.column_stack([X * [100.0, 0.01, 10.0, 1.0], np.zeros(200)])
-    design = ColumnDesign.from_matrix(X, np.sort(rng.integers(0, T, 200)), T)[0]
-    order = update_order(design, target, design.squares(np.ones(200)))
-    assert order.tolist() == [1, 3, 0, 2, 4]

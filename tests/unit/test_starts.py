@@ -73,10 +73,10 @@ def test_lasso_one_is_a_lasso_of_the_last_step_for_one_of_the_strengths(rng):
     last = data.codes == T - 1
     scale = np.sqrt((data.X**2).mean(axis=0))
     X, y = data.X[last] / scale, data.target[last]
-    # The strength can be read off the pull of the residuals on any active column.
+    # The strength can be read off the gradient of the residuals at any active column.
     residual = y - X @ (start * scale)
-    pull = np.abs(X.T @ residual) / y.size
-    lasso = Lasso(alpha=pull.max(), fit_intercept=False, tol=1e-10).fit(X, y)
+    gradient = np.abs(X.T @ residual) / y.size
+    lasso = Lasso(alpha=gradient.max(), fit_intercept=False, tol=1e-10).fit(X, y)
     assert_allclose(start * scale, lasso.coef_, rtol=0.02, atol=0.02)
 
 
@@ -167,13 +167,13 @@ def test_one_step_needs_no_step_to_hold_out(kind, rng):
 
 def test_one_step_uses_the_universal_threshold(rng):
     """Pure noise: the universal threshold keeps nothing in most samples."""
-    kept = 0
+    n_nonzero = 0
     for _ in range(20):
         X = rng.normal(size=(100, 30))
         data = StartData(X, rng.normal(size=100), np.zeros(100, int), np.ones(100), False)
-        kept += np.count_nonzero(start_paths("lasso-one", data, 1))
+        n_nonzero += np.count_nonzero(start_paths("lasso-one", data, 1))
     # 600 coefficients; P(|z| > sqrt(2 log 30) = 2.6) = .009 each.
-    assert kept <= 20
+    assert n_nonzero <= 20
 
 
 @ALL_KINDS

@@ -5,7 +5,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 
-from driftglm._threads import n_threads
 from driftglm.fitting.text_data import (
     collapse,
     effect_design,
@@ -18,7 +17,6 @@ from driftglm.solvers.base import StopReason
 from driftglm.solvers.text_learned import LearnedTextSolver
 from driftglm.solvers.text_mode import ModeTextSolver, TiedPrior
 from driftglm.solvers.text_rates import log_rates_inplace, slope_inplace, start_rates_inplace
-from driftglm.solvers.text_threads import chunks, in_order, run_chunks
 
 T, F, V = 3, 4, 7
 
@@ -56,7 +54,7 @@ def test_rates_and_slopes_match_the_dense_softmax(rng, center, compiled):
     contexts, base, problem = world(rng, center=center)
     beta, variance = 0.5 * rng.normal(size=(V, F, T)), rng.uniform(0, 0.3, (V, F, T))
     x, eta, _ = dense(contexts, base, problem, beta)
-    spread = 0.5 * np.einsum("ni,win->nw", x**2, variance[:, :, contexts.codes])
+    half_variance = 0.5 * np.einsum("ni,win->nw", x**2, variance[:, :, contexts.codes])
     log_rate = rng.normal(size=contexts.codes.size)
     counts = contexts.counts.toarray()
     kernels = [log_rates_inplace, start_rates_inplace, slope_inplace]
@@ -64,10 +62,10 @@ def test_rates_and_slopes_match_the_dense_softmax(rng, center, compiled):
     for w in range(V):
         out = np.empty(contexts.codes.size)
         rates_of(problem.effects(), beta[w], variance[w], problem.background[w], out)
-        assert_allclose(out, (eta + spread)[:, w], rtol=1e-10, atol=1e-12)
+        assert_allclose(out, (eta + half_variance)[:, w], rtol=1e-10, atol=1e-12)
         rates = (out, np.empty(T), np.empty(T))
         start(log_rate, problem.design.step_offsets, rates)
-        expected = np.exp((eta + spread)[:, w] + log_rate)
+        expected = np.exp((eta + half_variance)[:, w] + log_rate)
         for i in range(F):
             slope = np.empty((3, T))
             observed = np.array(
@@ -144,8 +142,8 @@ def test_the_bound_never_falls_and_is_the_dense_one(rng, center, tied):
     assert_allclose(found.optimality, (history[-1] - history[-2]) / contexts.totals.sum())
     assert np.diff(history).min(initial=0) >= -1e-9 * abs(history[-1])
     x, eta, _ = dense(contexts, base, problem, state.mean)
-    spread = 0.5 * np.einsum("ni,win->nw", x**2, state.variance[:, :, contexts.codes])
-    log_sum = np.log(np.exp(eta + spread).sum(axis=1))
+    half_variance = 0.5 * np.einsum("ni,win->nw", x**2, state.variance[:, :, contexts.codes])
+    log_sum = np.log(np.exp(eta + half_variance).sum(axis=1))
     counts = contexts.counts.toarray()
     value = (counts * eta).sum() - (contexts.totals * log_sum).sum() - state.divergence.sum()
     members = np.zeros_like(state.log_pi)
@@ -172,9 +170,9 @@ def test_a_lasso_matches_a_general_optimiser(rng):
     def loss(both):
         plus, minus = both.reshape(2, V, F)
         log_p = log_softmax(base[0] + x @ (plus - minus).T, axis=1)
-        pull = -(counts - counts.sum(axis=1, keepdims=True) * np.exp(log_p)).T @ x
+        gradient = -(counts - counts.sum(axis=1, keepdims=True) * np.exp(log_p)).T @ x
         value = -(counts * log_p).sum() + strength * both.sum()
-        return value, np.concatenate([pull.ravel(), -pull.ravel()]) + strength
+        return value, np.concatenate([gradient.ravel(), -gradient.ravel()]) + strength
 
     found = minimize(
         loss, np.zeros(2 * V * F), jac=True, method="L-BFGS-B", bounds=[(0, None)] * (2 * V * F),
@@ -262,23 +260,6 @@ def test_threads_do_not_change_a_digit(rng, by_effect):
         found[-1] += (bound.history, state.ahead(1, n_jobs))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
-
-
-def test_chunks_cover_every_word_once_and_errors_come_through():
-    for n_words in (1, 5, 64, 65, 5000):
-        parts = chunks(n_words)
-        assert [a for a, _ in parts[1:]] == [b for _, b in parts[:-1]]
-        assert (parts[0][0], parts[-1][1]) == (0, n_words)
-        assert len(parts) <= 64
-    assert n_threads(None) == 1
-    assert n_threads(-1) >= 1
-    assert_allclose(in_order(np.ones((4, 2))), [4, 4])
-
-    def broken(_chunk, _first, _last):
-        raise ValueError("broken")
-
-    with pytest.raises(ValueError, match="broken"):
-        run_chunks(broken, 10, 2)
 
 
 def test_units_are_one_for_indicators(rng):

@@ -76,9 +76,8 @@ def test_value_is_the_definition_at_its_maximum(name, bound):
     found = prior.log_density(paths, groups)[0]
     omega, omega_alpha, mean_alpha = (x[0] for x in prior.expectations(paths, groups))
     stats = PathStats.of(paths).summed(groups)
-    profile = module._profile_kappa(
-        stats.R / stats.S, (n, m), tau, bound == "elbo", module._legendre()
-    )
+    setting = (n, m), tau, bound == "elbo", module._legendre()
+    profile = module._profile_kappa(stats.R / stats.S, setting)
     a, kappa = module.gamma_shape(m * n), profile[0, 0]
     best = np.array([a, 1 / (omega * (a - 1)), kappa])
     # The reference's quadrature is good to 1e-12.
@@ -200,15 +199,15 @@ def test_mean_logdet_matches_adaptive_quadrature(kappa, n_timesteps):
 
 @BOUNDS
 def test_kernels_without_the_compiler(bound):
-    arguments = (np.array([0.7, -0.4]), (5, 2), 1.0, bound == "elbo", module._legendre())
+    setting = (5, 2), 1.0, bound == "elbo", module._legendre()
+    arguments = np.array([0.7, -0.4]), setting
     jitted, plain = module._profile_kappa(*arguments), module._profile_kappa.py_func(*arguments)
     assert_allclose(plain, jitted, rtol=1e-11)
     for kappa in (-2.0, 90.0):
         tail = (kappa, 5, module._legendre())
         assert_allclose(module._mean_logdet.py_func(*tail), module._mean_logdet(*tail), rtol=1e-11)
-        part = (kappa, 5, bound == "elbo", module._legendre())
-        expected = module._determinant_part(*part)
-        assert_allclose(module._determinant_part.py_func(*part), expected, rtol=1e-11)
+        expected = module._determinant_part(kappa, setting)
+        assert_allclose(module._determinant_part.py_func(kappa, setting), expected, rtol=1e-11)
     kappa = np.array([-3.0, 0.0, 2.0])
     expected = [[texp.mean(k) for k in kappa], [texp.entropy(k) for k in kappa]]
     assert_allclose(module._mean_and_entropy.py_func(kappa), expected, rtol=1e-13)

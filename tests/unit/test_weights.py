@@ -1,4 +1,4 @@
-"""Weights of a mixture: starts, the EM step and what it does to a bound, components that are dropped."""
+"""Weights of a mixture: starts, the EM step, its effect on a bound, dropped components."""
 
 import numpy as np
 import pytest
@@ -19,17 +19,17 @@ from driftglm.priors.weights import (
 )
 
 PRIOR = Learned(n_scales=3, correlations=(0.5, 0.9))
-LAWS = PRIOR.components(2.0, 300.0, 6)
+COMPONENTS = PRIOR.components(2.0, 300.0, 6)
 MOVING, MIXED = np.array([False]), np.array([False, True])
 
 
 def test_a_group_of_static_features_starts_with_constant_components_only():
-    pi = start_weights(PRIOR, LAWS, MIXED)
+    pi = start_weights(PRIOR, COMPONENTS, MIXED)
     assert_allclose(pi.sum(axis=1), 1.0, rtol=1e-14)
-    assert_allclose(pi[0], PRIOR.start_weights(LAWS.count), rtol=1e-14)
+    assert_allclose(pi[0], PRIOR.start_weights(COMPONENTS.count), rtol=1e-14)
     assert (pi[0] > 0).all()
-    assert_array_equal(pi[1] > 0, LAWS.is_static)
-    assert np.isneginf(log_weights(pi)[1, ~LAWS.is_static]).all()
+    assert_array_equal(pi[1] > 0, COMPONENTS.is_static)
+    assert np.isneginf(log_weights(pi)[1, ~COMPONENTS.is_static]).all()
 
 
 def test_static_features_need_a_constant_component():
@@ -41,16 +41,16 @@ def test_static_features_need_a_constant_component():
 
 
 def test_the_prior_counts_for_features_that_are_not_zero():
-    counts = prior_counts(PRIOR, LAWS, start_weights(PRIOR, LAWS, MIXED))
+    counts = prior_counts(PRIOR, COMPONENTS, start_weights(PRIOR, COMPONENTS, MIXED))
     assert_allclose(counts.sum(axis=1), PRIOR.prior_count, rtol=1e-14)
-    assert not counts[:, LAWS.is_zero].any()
-    assert not counts[1, ~LAWS.is_static].any()
-    given = Learned(n_scales=3, weights=tuple(np.ones(LAWS.count)))
-    assert not prior_counts(given, LAWS, start_weights(given, LAWS, MOVING)).any()
+    assert not counts[:, COMPONENTS.is_zero].any()
+    assert not counts[1, ~COMPONENTS.is_static].any()
+    given = Learned(n_scales=3, weights=tuple(np.ones(COMPONENTS.count)))
+    assert not prior_counts(given, COMPONENTS, start_weights(given, COMPONENTS, MOVING)).any()
 
 
 def test_no_component_but_zero_leaves_the_prior_nothing_to_count():
-    only = LAWS.take(LAWS.is_zero)
+    only = COMPONENTS.take(COMPONENTS.is_zero)
     assert_array_equal(prior_counts(PRIOR, only, np.ones((1, 1))), [[0.0]])
 
 

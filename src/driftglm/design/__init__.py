@@ -2,7 +2,7 @@
 
 from driftglm.design.base import Columns, Design, RowState, UpdateBlock
 from driftglm.design.columns import ColumnDesign
-from driftglm.design.directions import RowSample, leading_directions
+from driftglm.design.directions import RowSample
 from driftglm.design.scores import ArrayScores, Scores
 
 __all__ = [
@@ -14,5 +14,4 @@ __all__ = [
     "RowState",
     "Scores",
     "UpdateBlock",
-    "leading_directions",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,19 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.design.scores import Scores
 
 RowArray = NDArray[np.int32]
+Entries = tuple[FloatArray, RowArray, IntArray]
+"""values, rows, segments (see `ColumnDesign`)."""
 Columns = tuple[FloatArray, RowArray, IntArray, FloatArray, FloatArray]
 """values, rows, segments, center, and the sums of curvature * x per feature and step."""
 RowState = tuple[FloatArray, FloatArray, FloatArray]
 """score, curvature (empty: all ones) and (3, T): offset of eta not yet in the score, sum of the
 score, sum of the curvature."""
+KernelBlock = tuple[IntArray, tuple[Columns, Columns], RowState, FloatArray]
+"""order, columns, rows and squares of an `UpdateBlock`, as kernels take them."""
+Pair = tuple[FloatArray, FloatArray]
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+Arrays = TypeVar("Arrays", bound=tuple[np.ndarray, ...])
 
 
 @dataclass
@@ -26,7 +34,7 @@ class UpdateBlock:
 
     A kernel reads a path's gradient from the score through the first of `columns` and keeps the
     score in step through the second. Where the rows are at hand both are the design's. Where they
-    are not, `features` are a block of them, the score is the block's own gradient, the first is the
+    are not, `features` are a block of them, the score is the block's gradient, the first is the
     identity and the second the block's Gram matrix: what a change of one path does to the gradients
     of the others. The kernel does the same in either case.
 
@@ -47,19 +55,24 @@ class UpdateBlock:
     rows: RowState
     squares: FloatArray
     features: IntArray | None = None
-    _taken: list[tuple[Any, Any]] = field(default_factory=list)
+    _taken: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
 
-    def take(self, array: Any) -> Any:
+    @property
+    def inputs(self) -> KernelBlock:
+        """What every kernel takes."""
+        return self.order, self.columns, self.rows, self.squares
+
+    def take(self, array: NDArray[Scalar]) -> NDArray[Scalar]:
         """What a kernel may read of an array with one row a feature."""
         return array if self.features is None else array[self.features]
 
-    def take_all(self, arrays: Any) -> Any:
+    def take_all(self, arrays: Arrays) -> Arrays:
         """The same for several arrays that a kernel may change; `put_back` must follow."""
         if self.features is None:
             return arrays
         parts = tuple(array[self.features] for array in arrays)
         self._taken += list(zip(arrays, parts, strict=True))
-        return parts
+        return cast("Arrays", parts)
 
     def put_back(self) -> None:
         """Put what the kernel has changed into the arrays it was taken from."""
@@ -74,103 +87,77 @@ class Design(Protocol):
     @property
     def center(self) -> FloatArray:
         """(n_features, n_timesteps): what is still to be taken off the columns."""
-        ...
 
     @property
     def step_offsets(self) -> IntArray:
         """(n_timesteps + 1,): rows of step t are step_offsets[t]:step_offsets[t + 1]."""
-        ...
 
     @property
     def mean(self) -> FloatArray:
         """(n_features, n_timesteps): what is taken off in all, in the units of X."""
-        ...
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        ...
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        ...
 
     @property
     def n_timesteps(self) -> int:
         """Number of timesteps, empty ones included."""
-        ...
 
     @property
     def brings_squares(self) -> bool:
-        """Whether an update brings its own `squares`, so that nobody needs to ask for them before."""
-        ...
+        """Whether blocks come with their own `squares`, so that nobody needs to ask before."""
 
-    def centered(self, weights: FloatArray, own: FloatArray | None = None) -> Self:
+    def centered(self, weights: FloatArray, per_step_share: FloatArray | None = None) -> Self:
         """The same design with every column's weighted mean taken off."""
-        ...
 
     def eta(self, beta: FloatArray) -> FloatArray:
         """Linear predictor of every row."""
-        ...
 
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step."""
-        ...
 
     def squares(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x^2 per feature and step."""
-        ...
 
     def sums(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x per feature and step, x not centred."""
-        ...
 
     def weigh_inplace(
         self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
     ) -> None:
         """`squares` and `sums` of some features."""
-        ...
 
     def add_moments_inplace(
         self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
     ) -> None:
         """Add to (2, n_rows) means and variances of eta what some features contribute."""
-        ...
 
     def update_blocks(
-        self,
-        order: IntArray,
-        rows: RowState,
-        weighed: tuple[FloatArray, FloatArray],
-        paths: tuple[FloatArray, FloatArray],
-        *,
-        fixed: bool,
+        self, order: IntArray, rows: RowState, weighed: Pair, paths: Pair, *, fixed: bool
     ) -> Iterator[UpdateBlock]:
-        """updates of the features in `order`, the score in `rows` being kept in step.
+        """Blocks of the features in `order` to update, the score in `rows` being kept in step.
 
         `weighed` are the squares and sums known so far, `paths` the means and variances that
         kernels change between updates. `fixed`: the curvature is the same in every pass; else
         nobody asks for the score thereafter.
         """
-        ...
 
     def scores(self, basis: FloatArray) -> Scores:
         """Every centred row along the columns of `basis` (n_features, R)."""
-        ...
 
     def units(self, weights: FloatArray) -> FloatArray:
         """What columns are measured in."""
-        ...
 
     def movement(self, weights: FloatArray) -> FloatArray:
         """How much more columns differ from step to step than within steps."""
-        ...
 
     def by_step(self, rows: FloatArray) -> FloatArray:
         """Sums of a row quantity over each step."""
-        ...
 
     def to_rows(self, path: FloatArray) -> FloatArray:
         """A path's value for every row."""
-        ...

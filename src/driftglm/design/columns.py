@@ -10,7 +10,7 @@ Only columns without a single zero are shifted for good: they alone can lie so f
 accounting would lose all digits, and they have no zeros to keep.
 
 Entries that are all one are not stored: words that occur or do not need a row number each, a third
-of the memory, and a pass over them is bound by memory. Values given in single precision are kept
+of the memory, and a pass over them is bound by memory. Values given in single precision stay
 in it unless columns are shifted; all sums are in double precision.
 """
 
@@ -19,21 +19,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from driftglm._jit import kernel
 from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design.base import RowArray, RowState, UpdateBlock
-from driftglm.design.layout import Entries, columns_of_csr, columns_of_dense, only_ones
+from driftglm.design import column_kernels as kernels
+from driftglm.design.base import Entries, Pair, RowArray, RowState, UpdateBlock
+from driftglm.design.layout import columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import ArrayScores
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
-ROUNDING = 1e-13
+ROUNDING = kernels.ROUNDING
 
 
 @dataclass(frozen=True)
@@ -93,8 +91,7 @@ class ColumnDesign:
                 # Entries given twice would add up in X but not in its squares.
                 X = X.copy()
                 X.sum_duplicates()
-            ones = compact and only_ones(X.data, threads)
-            csr: Any = (X.indptr, X.indices, X.data)
+            ones, csr = compact and only_ones(X.data, threads), (X.indptr, X.indices, X.data)
             parts = columns_of_csr(csr, X.shape[1], (order, step_offsets), ones, threads)
         n_features = parts[2].shape[0]
         center, shift = np.zeros((n_features, n_timesteps)), np.zeros(n_features)
@@ -120,10 +117,11 @@ class ColumnDesign:
     ) -> ColumnDesign:
         """The same design with every column's weighted mean taken off.
 
-        `per_step_share` (n_timesteps,) is the share a step's own mean has in what is taken off there, the
-        rest being the mean over all steps; none if not given. Where a column is zero in all rows
-        of a step, nothing is: it would compete with the intercept there, with a coefficient of any
-        size. A step without rows takes the center of the step before it, or after it at the start.
+        `per_step_share` (n_timesteps,) is the weight of a step's mean in what is taken off there,
+        that of the mean over all steps being the rest; zero if not given. Where a column is zero in
+        all rows of a step, nothing is taken off: it would compete with the intercept there, with a
+        coefficient of any size. A step without rows takes the center of the step before it, or
+        after it at the start.
         """
         sums, counts = self.sums(weights), self.by_step(weights)
         means = sums.sum(axis=1) / weights.sum()
@@ -135,21 +133,20 @@ class ColumnDesign:
         before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
         # Picking columns leaves them one after the other; kernels ask for a feature's steps.
         center = np.ascontiguousarray(center[:, np.maximum(before, 0)])
-        full = np.flatnonzero(self.segments[:, -1] - self.segments[:, 0] == self.n_rows)
-        if not full.size or self._only_ones:
+        is_full = self.segments[:, -1] - self.segments[:, 0] == self.n_rows
+        if not is_full.any() or self._only_ones:
             return dataclasses.replace(self, center=center)
-        shift = np.zeros_like(means)
-        shift[full] = means[full]
-        values = self._shifted(full, shift)
+        shift = np.where(is_full, means, 0.0)
+        values = self._shifted(np.flatnonzero(is_full), shift)
         return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
 
     def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
         """The values without the shift of the columns in `full`.
 
-        In double precision: rounded to single, a difference would have lost digits of its own.
+        In double precision: a difference rounded to single precision would lose digits.
         """
         values = self.values.astype(np.float64)
-        shift_values_inplace(values, self.segments, full, shift)
+        kernels.shift_values_inplace(values, self.segments, full, shift)
         return values
 
     def with_intercept(self) -> ColumnDesign:
@@ -184,14 +181,15 @@ class ColumnDesign:
 
     def eta(self, beta: FloatArray) -> FloatArray:
         """Linear predictor of every row, for paths (n_features, n_timesteps)."""
-        eta = _eta(self.values, self.rows, self.segments, beta, self.n_rows)
+        eta = kernels.eta(self._entries, beta, self.n_rows)
         return eta - self.to_rows(np.einsum("it,it->t", self.center, beta))
 
     def add_moments_inplace(
         self, features: IntArray, beta: FloatArray, variance: FloatArray, moments: FloatArray
     ) -> None:
         """Add to (2, n_rows) means and variances of eta what some features contribute."""
-        _add_moments(self._entries, features, self.center, (beta, variance), moments)
+        change = beta, variance
+        kernels.add_moments_inplace(self._entries, features, self.center, change, moments)
         center = self.center[features]
         moments[0] -= self.to_rows((center * beta[features]).sum(axis=0))
         moments[1] += self.to_rows((center**2 * variance[features]).sum(axis=0))
@@ -202,10 +200,9 @@ class ColumnDesign:
         """`squares` and `sums` of some features, put into their rows of both arrays."""
         self._weigh_raw_inplace(curvature, features, squares, sums)
         center, raw = self.center[features], squares[features]
-        if not center.any():
-            return
-        twice = 2.0 * center * sums[features]
-        squares[features] = without_rounding(raw - twice + center**2 * self.by_step(curvature), raw)
+        if center.any():
+            left = raw - 2.0 * center * sums[features] + center**2 * self.by_step(curvature)
+            squares[features] = without_rounding(left, raw)
 
     def _weigh_raw_inplace(
         self, curvature: FloatArray, features: IntArray, squares: FloatArray, sums: FloatArray
@@ -215,19 +212,20 @@ class ColumnDesign:
         if counts is not None:
             squares[features] = sums[features] = counts[features]
             return
-        entries, parts = self._entries, ranges(features.size, self.threads)
-        parallel_for(
-            lambda a, b: _weigh(entries, features[a:b], curvature, squares, sums),
-            parts,
-            self.threads,
-        )
+        entries, out = self._entries, (squares, sums)
+
+        def weigh(a: int, b: int) -> None:
+            kernels.weigh_inplace(entries, features[a:b], curvature, out)
+
+        parallel_for(weigh, ranges(features.size, self.threads), self.threads)
 
     def project(self, basis: FloatArray) -> FloatArray:
         """(n_rows, R): every centred row times the columns of `basis` (n_features, R)."""
         basis = np.ascontiguousarray(basis)
         out = np.zeros((self.n_rows, basis.shape[1]))
-        entries, parts = self._entries, ranges(self.n_timesteps, self.n_timesteps)
-        parallel_for(lambda a, b: _project_inplace(entries, a, b, basis, out), parts, self.threads)
+        entries, steps = self._entries, [(t, t + 1) for t in range(self.n_timesteps)]
+        project = kernels.project_inplace
+        parallel_for(lambda a, b: project(entries, a, b, basis, out), steps, self.threads)
         taken = np.einsum("it,ir->tr", self.center, basis)
         return np.asarray(out - np.repeat(taken, np.diff(self.step_offsets), axis=0))
 
@@ -236,19 +234,12 @@ class ColumnDesign:
         return ArrayScores(self.project(basis), self.step_offsets)
 
     def update_blocks(
-        self,
-        order: IntArray,
-        rows: RowState,
-        weighed: tuple[FloatArray, FloatArray],
-        paths: tuple[FloatArray, FloatArray],
-        *,
-        fixed: bool,
+        self, order: IntArray, rows: RowState, weighed: Pair, paths: Pair, *, fixed: bool
     ) -> Iterator[UpdateBlock]:
-        """One update to all features in `order`: the rows are at hand."""
+        """One block of all features in `order`: the rows are at hand."""
         del paths, fixed
-        squares, sums = weighed
-        columns = self.values, self.rows, self.segments, self.center, sums
-        yield UpdateBlock(order, (columns, columns), rows, squares)
+        columns = *self._entries, self.center, weighed[1]
+        yield UpdateBlock(order, (columns, columns), rows, weighed[0])
 
     def gradient(self, score: FloatArray) -> FloatArray:
         """Sum of x * score per feature and step: (n_features, n_timesteps)."""
@@ -256,25 +247,22 @@ class ColumnDesign:
 
     def squares(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x^2 per feature and step: the diagonal of X'WX."""
-        squares = np.empty((self.n_features, self.n_timesteps))
-        features = np.arange(self.n_features)
-        self.weigh_inplace(curvature, features, squares, np.empty_like(squares))
+        squares, sums = np.empty((2, self.n_features, self.n_timesteps))
+        self.weigh_inplace(curvature, np.arange(self.n_features), squares, sums)
         return squares
 
     def units(self, weights: FloatArray) -> FloatArray:
         """What columns are measured in: |c| for columns of zeros and c, else the deviation."""
-        total = weights.sum()
+        total, single = weights.sum(), self.single_values()
         mean = self.sums(weights).sum(axis=1) / total
-        square = dataclasses.replace(self, center=np.zeros_like(self.center)).squares(weights)
-        square = square.sum(axis=1) / total
+        square = self._raw_squares(weights) / total
         deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
-        single = self.single_values()
         unit = np.where(single > 0, single, deviation)
         return np.where(unit > 0, unit, 1.0)
 
     def single_values(self) -> FloatArray:
         """(n_features,) |c| of columns whose nonzero entries are all c; 0 for other columns."""
-        return _single_value(self.values, self.segments)
+        return kernels.single_value(self.values, self.segments)
 
     def movement(self, weights: FloatArray) -> FloatArray:
         """(n_features,) how much more columns differ from step to step than within steps.
@@ -284,16 +272,18 @@ class ColumnDesign:
         """
         counts, sums = self.by_step(weights), self.sums(weights)
         seen = counts > 0
-        n_free = weights.sum() - seen.sum()
-        raw = dataclasses.replace(self, center=np.zeros_like(self.center)).squares(weights)
+        raw = self._raw_squares(weights)
         by_step = (sums[:, seen] ** 2 / counts[seen]).sum(axis=1)
-        between = by_step - sums.sum(axis=1) ** 2 / weights.sum()
-        within = raw.sum(axis=1) - by_step
-        rounding = ROUNDING * raw.sum(axis=1)
-        between, within = (np.where(part > rounding, part, 0.0) for part in (between, within))
+        between = without_rounding(by_step - sums.sum(axis=1) ** 2 / weights.sum(), raw)
+        within = without_rounding(raw - by_step, raw)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (between / (seen.sum() - 1)) / (within / n_free)
+            ratio = (between / (seen.sum() - 1)) / (within / (weights.sum() - seen.sum()))
         return np.where(between > 0, ratio, 0.0)
+
+    def _raw_squares(self, weights: FloatArray) -> FloatArray:
+        """(n_features,) sum of weight * x^2, x not centred."""
+        uncentred = dataclasses.replace(self, center=np.zeros_like(self.center))
+        return np.asarray(uncentred.squares(weights).sum(axis=1))
 
     def sums(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x per feature and step, x not centred."""
@@ -302,12 +292,13 @@ class ColumnDesign:
             return counts
         out = np.empty((self.n_features, self.n_timesteps))
         entries, parts = self._entries, ranges(self.n_features, self.threads)
-        parallel_for(lambda a, b: _sums_inplace(entries, a, b, curvature, out), parts, self.threads)
+        add = kernels.sums_inplace
+        parallel_for(lambda a, b: add(entries, a, b, curvature, out), parts, self.threads)
         return out
 
     def by_step(self, rows: FloatArray) -> FloatArray:
         """Sums of a row quantity over each step: (n_timesteps,)."""
-        return _by_step(rows, self.step_offsets)
+        return kernels.by_step(rows, self.step_offsets)
 
     def to_rows(self, path: FloatArray) -> FloatArray:
         """A path's value for every row: (n_rows,)."""
@@ -317,192 +308,3 @@ class ColumnDesign:
 def without_rounding(squares: FloatArray, raw: FloatArray) -> FloatArray:
     """Centred squares; what rounding leaves of a constant column is not information."""
     return np.where(squares > ROUNDING * raw, squares, 0.0)
-
-
-@kernel
-def dot_segment(
-    values: FloatArray, rows: RowArray, first: int, last: int, vector: FloatArray
-) -> float:
-    """Sum of x * vector over some entries.
-
-    Four sums at once: each addition would otherwise wait for the one before it. Rows are taken for
-    unsigned: a number that may be negative would be looked at before it is used.
-    """
-    a = b = c = d = 0.0
-    part = rows[first:last]
-    count = part.shape[0]
-    even = count - count % 4
-    if values.shape[0] == 0:
-        for k in range(0, even, 4):
-            a += vector[np.uint32(part[k])]
-            b += vector[np.uint32(part[k + 1])]
-            c += vector[np.uint32(part[k + 2])]
-            d += vector[np.uint32(part[k + 3])]
-        for k in range(even, count):
-            a += vector[np.uint32(part[k])]
-    else:
-        x = values[first:last]
-        for k in range(0, even, 4):
-            a += x[k] * vector[np.uint32(part[k])]
-            b += x[k + 1] * vector[np.uint32(part[k + 1])]
-            c += x[k + 2] * vector[np.uint32(part[k + 2])]
-            d += x[k + 3] * vector[np.uint32(part[k + 3])]
-        for k in range(even, count):
-            a += x[k] * vector[np.uint32(part[k])]
-    return (a + b) + (c + d)
-
-
-@kernel
-def add_segment(
-    values: FloatArray, rows: RowArray, first: int, last: int, factor: float, vector: FloatArray
-) -> None:
-    """Add x * factor to the vector at every entry's row."""
-    part = rows[first:last]
-    if values.shape[0] == 0:
-        for row in part:
-            vector[np.uint32(row)] += factor
-    else:
-        x = values[first:last]
-        for k in range(part.shape[0]):
-            vector[np.uint32(part[k])] += x[k] * factor
-
-
-@kernel
-def _project_inplace(
-    entries: Entries, start: int, stop: int, basis: FloatArray, out: FloatArray
-) -> None:
-    """Some steps, one by one: a step's rows stay in the cache while features pass over them."""
-    values, rows, segments = entries
-    n_columns = basis.shape[1]
-    ones = values.shape[0] == 0
-    for t in range(start, stop):
-        for i in range(segments.shape[0]):
-            own, first, last = basis[i], segments[i, t], segments[i, t + 1]
-            even = last - (last - first) % 2
-            for k in range(first, even, 2):  # two rows for every look at the basis
-                one, two = out[np.uint32(rows[k])], out[np.uint32(rows[k + 1])]
-                a, b = (1.0, 1.0) if ones else (values[k], values[k + 1])
-                for r in range(n_columns):
-                    one[r] += a * own[r]
-                    two[r] += b * own[r]
-            for k in range(even, last):
-                one, a = out[np.uint32(rows[k])], 1.0 if ones else values[k]
-                for r in range(n_columns):
-                    one[r] += a * own[r]
-
-
-@kernel
-def shift_values_inplace(
-    values: FloatArray, segments: IntArray, full: IntArray, shift: FloatArray
-) -> None:
-    """Take `shift` off the entries of some columns; what rounding leaves of a constant is 0."""
-    for i in full:
-        first, last = segments[i, 0], segments[i, segments.shape[1] - 1]
-        largest = 0.0
-        for k in range(first, last):
-            values[k] -= shift[i]
-            largest = max(largest, abs(values[k]))
-        if largest <= ROUNDING * abs(shift[i]):
-            values[first:last] = 0.0
-
-
-@kernel
-def _single_value(values: FloatArray, segments: IntArray) -> FloatArray:
-    """|c| of a column whose nonzero entries are all c; 0 for other columns."""
-    n_features = segments.shape[0]
-    out = np.zeros(n_features)
-    for i in range(n_features):
-        first, last = segments[i, 0], segments[i, segments.shape[1] - 1]
-        if first == last:
-            continue
-        if values.shape[0] == 0:
-            out[i] = 1.0
-            continue
-        out[i] = abs(values[first])
-        for k in range(first, last):
-            if values[k] != values[first]:
-                out[i] = 0.0
-                break
-    return out
-
-
-@kernel
-def _by_step(rows: FloatArray, step_offsets: IntArray) -> FloatArray:
-    out = np.zeros(step_offsets.shape[0] - 1)
-    for t in range(out.shape[0]):
-        for n in range(step_offsets[t], step_offsets[t + 1]):
-            out[t] += rows[n]
-    return out
-
-
-@kernel
-def _eta(
-    values: FloatArray, rows: RowArray, segments: IntArray, beta: FloatArray, n_rows: int
-) -> FloatArray:
-    eta = np.zeros(n_rows)
-    for i in range(beta.shape[0]):
-        for t in range(beta.shape[1]):
-            coefficient = beta[i, t]
-            if coefficient != 0.0:
-                first, last = segments[i, t], segments[i, t + 1]
-                add_segment(values, rows, first, last, coefficient, eta)
-    return eta
-
-
-@kernel
-def _sums_inplace(
-    entries: Entries, start: int, stop: int, weights: FloatArray, out: FloatArray
-) -> None:
-    """Sums of x * weights of some features, step by step."""
-    values, rows, segments = entries
-    for i in range(start, stop):
-        for t in range(segments.shape[1] - 1):
-            out[i, t] = dot_segment(values, rows, segments[i, t], segments[i, t + 1], weights)
-
-
-@kernel
-def _weigh(
-    entries: Entries,
-    features: IntArray,
-    curvature: FloatArray,
-    squares: FloatArray,
-    sums: FloatArray,
-) -> None:
-    """Sums of curvature * x^2 and curvature * x of some features, x not centred."""
-    values, rows, segments = entries
-    for i in features:
-        for t in range(segments.shape[1] - 1):
-            if values.shape[0] == 0:
-                total = dot_segment(values, rows, segments[i, t], segments[i, t + 1], curvature)
-                squares[i, t], sums[i, t] = total, total
-                continue
-            square = total = 0.0
-            for k in range(segments[i, t], segments[i, t + 1]):
-                part = values[k] * curvature[rows[k]]
-                total += part
-                square += values[k] * part
-            squares[i, t], sums[i, t] = square, total
-
-
-@kernel
-def _add_moments(
-    entries: Entries,
-    features: IntArray,
-    center: FloatArray,
-    change: tuple[FloatArray, FloatArray],
-    moments: FloatArray,
-) -> None:
-    """What x adds to eta's mean, and x^2 - 2 center x to its variance."""
-    values, rows, segments = entries
-    beta, variance = change
-    ones = values.shape[0] == 0
-    for i in features:
-        for t in range(segments.shape[1] - 1):
-            b, v = beta[i, t], variance[i, t]
-            if b == 0.0 and v == 0.0:
-                continue
-            twice = 2.0 * center[i, t]
-            for k in range(segments[i, t], segments[i, t + 1]):
-                x = 1.0 if ones else values[k]
-                moments[0, rows[k]] += x * b
-                moments[1, rows[k]] += x * (x - twice) * v

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular, svd
+from scipy.sparse import csc_array, csr_array
 
 from driftglm._threads import one_thread
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray, Matrix
 from driftglm.design.products import times
 
 MOST_ROWS = 2000
@@ -27,17 +27,18 @@ N_AT_ONCE = 2000
 N_TRIES, ORTHONORMAL = 3, 1e-13
 RANK = 1e-10
 """Directions with a smaller share of the variance of the largest are rounding errors."""
-
-
 COLUMNS_PER_DIRECTION, ROWS_PER_DIRECTION = 20, 10
 ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class RowSample:
-    """Rows that directions are found from: all of a source, or those `chosen` beforehand."""
+    """Rows that directions are found from: all of a source, or those `chosen` beforehand.
 
-    X: Any
+    `X` is dense or CSR, `codes` the step number of every row, `weights` those of the rows.
+    """
+
+    X: Matrix
     codes: IntArray
     weights: FloatArray
     chosen: bool = False
@@ -46,16 +47,22 @@ class RowSample:
     def directions(self, mean: FloatArray, unit: FloatArray, count: int) -> FloatArray:
         """(n_features, R) leading directions of columns measured from `mean` (n_features, T).
 
-        In the columns' own units: a column's coefficient per step along a direction.
+        In the units of the columns: a column's coefficient per unit along a direction.
         """
         if count < 1:
             return np.zeros((unit.size, 0))
-        if self.chosen:
-            found = directions_of(self.X, self.codes, self.weights, mean, unit, count, self.threads)
-        else:
-            rows = self.X, self.codes, mean, unit, count
-            found = leading_directions(*rows, self.weights, self.threads)
-        return np.asarray(found / unit[:, None])
+        return np.asarray(self.orthonormal(mean, unit, count) / unit[:, None])
+
+    def orthonormal(self, center: FloatArray, unit: FloatArray, count: int) -> FloatArray:
+        """(n_features, R) orthonormal directions of (x - center) / unit, R at most `count`.
+
+        X is never made dense but in parts. No digit depends on the number of threads.
+        """
+        rows = slice(None) if self.chosen else chosen_rows(self.codes)
+        shift, root = np.ascontiguousarray(center.T), np.sqrt(self.weights[rows])
+        part = _Part(self.X[rows], self.codes[rows], shift, unit, root, self.threads)
+        with one_thread():  # the same digits on any number of threads
+            return part.exact(count) if part.is_small else part.iterated(count)
 
 
 def direction_count(most: int, n_features: int, weight: float) -> int:
@@ -68,81 +75,46 @@ def direction_count(most: int, n_features: int, weight: float) -> int:
     return min(most, n_features // COLUMNS_PER_DIRECTION, n_rows // ROWS_PER_DIRECTION)
 
 
-def leading_directions(
-    X: Any,
-    codes: IntArray,
-    center: FloatArray,
-    unit: FloatArray,
-    count: int,
-    weights: FloatArray | None = None,
-    threads: int = 1,
-) -> FloatArray:
-    """(n_features, R) orthonormal directions of (x - center) / unit, R at most `count`.
-
-    `X` is dense or CSR, `codes` the step of every row, `center` (n_features, T), `weights` those of
-    the rows, all equal if not given. X is never made dense but in parts. No digit depends on the
-    number of threads.
-    """
-    chosen = chosen_rows(codes)
-    own = None if weights is None else weights[chosen]
-    return directions_of(X[chosen], codes[chosen], own, center, unit, count, threads)
-
-
 def chosen_rows(codes: IntArray) -> IntArray:
     """Rows that stand for all: evenly spaced where rows are sorted by step."""
     order = np.argsort(codes, kind="stable")
     return order[np.unique(np.linspace(0, order.size - 1, MOST_ROWS).astype(np.int64))]
 
 
-def directions_of(
-    X: Any,
-    codes: IntArray,
-    weights: FloatArray | None,
-    center: FloatArray,
-    unit: FloatArray,
-    count: int,
-    threads: int = 1,
-) -> FloatArray:
-    """As `leading_directions`, of all rows given."""
-    root = np.ones(codes.size) if weights is None else np.sqrt(weights)
-    part = _Part(X, codes, np.ascontiguousarray(center.T), unit, root, threads)
-    n_rows, n_columns = part.shape
-    with one_thread():  # the same digits on any number of threads
-        if n_rows * n_columns * min(n_rows, n_columns) <= MOST_PRODUCTS:
-            return part.exact(count)
-        return part.iterated(count)
-
-
 @dataclass(frozen=True)
 class _Part:
     """Rows of a design, centred and measured in units, times `root` of their weights."""
 
-    X: Any
-    steps: IntArray
+    X: FloatArray | csr_array
+    codes: IntArray
     shift: FloatArray
     unit: FloatArray
     root: FloatArray
-    threads: int = 1
+    threads: int
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.root.size, self.unit.size
 
+    @property
+    def is_small(self) -> bool:
+        return self.root.size * self.unit.size * min(self.shape) <= MOST_PRODUCTS
+
     @cached_property
-    def _columns(self) -> Any:
-        return self.X.T.tocsr() if hasattr(self.X, "tocsr") else self.X.T
+    def _columns(self) -> FloatArray | csr_array:
+        return self.X.T if isinstance(self.X, np.ndarray) else self.X.T.tocsr()
 
     def forward(self, coefs: FloatArray) -> FloatArray:
         scaled = coefs / self.unit[:, None]
         found = times(self.X, scaled, self.threads)
-        found -= (self.shift @ scaled)[self.steps]
+        found -= (self.shift @ scaled)[self.codes]
         found *= self.root[:, None]
         return found
 
     def back(self, scores: FloatArray) -> FloatArray:
         scores = scores * self.root[:, None]
         sums = np.zeros((self.shift.shape[0], scores.shape[1]))
-        np.add.at(sums, self.steps, scores)
+        np.add.at(sums, self.codes, scores)
         found = times(self._columns, scores, self.threads)
         found -= self.shift.T @ sums
         found /= self.unit[:, None]
@@ -155,7 +127,7 @@ class _Part:
             rows = self._dense(self.X, slice(None))
             return _largest(rows.T @ rows, count)
         gram = np.zeros((n_rows, n_rows))
-        columns = self.X.tocsc() if hasattr(self.X, "tocsc") else self.X
+        columns = self.X if isinstance(self.X, np.ndarray) else self.X.tocsc()
         for start in range(0, n_columns, N_AT_ONCE):
             block = self._dense(columns, slice(start, start + N_AT_ONCE))
             gram += block @ block.T
@@ -163,19 +135,16 @@ class _Part:
 
     def iterated(self, count: int) -> FloatArray:
         """By subspace iteration from random rows."""
-        n_rows, n_columns = self.shape
-        width = min(count + N_MORE, n_rows, n_columns)
-        start = np.random.default_rng(0).normal(size=(n_rows, width))
-        Q = _orthonormal(self.back(start))
+        shape = self.root.size, min(count + N_MORE, *self.shape)
+        Q = _orthonormal(self.back(np.random.default_rng(0).normal(size=shape)))
         for _ in range(N_ROUNDS):
             Q = _orthonormal(self.back(self.forward(Q)))
         turn = svd(self.forward(Q), full_matrices=False)[2]
         return np.ascontiguousarray((Q @ turn.T)[:, :count])
 
-    def _dense(self, X: Any, columns: slice) -> FloatArray:
-        block = X[:, columns]
-        block = block.toarray() if hasattr(block, "toarray") else block
-        away = self.shift[self.steps, columns]
+    def _dense(self, X: FloatArray | csr_array | csc_array, columns: slice) -> FloatArray:
+        block = X[:, columns] if isinstance(X, np.ndarray) else X[:, columns].toarray()
+        away = self.shift[self.codes, columns]
         np.subtract(block, away, out=away)
         away /= self.unit[columns]
         away *= self.root[:, None]

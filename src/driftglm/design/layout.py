@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftglm._jit import kernel
 from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design.base import RowArray
+from driftglm.design.base import Entries
 
-Entries = tuple[FloatArray, RowArray, IntArray]
-"""values, rows, segments (see `ColumnDesign`)."""
 N_COLUMNS = 512
 """Columns that are filled at once."""
 
@@ -45,14 +44,14 @@ def _only_ones(values: FloatArray) -> bool:
     return True
 
 
-Csr = tuple[IntArray, IntArray, FloatArray]
+Csr = tuple[NDArray[np.integer], NDArray[np.integer], FloatArray]
 """indptr, indices (sorted within rows) and data."""
+Layout = tuple[IntArray, IntArray]
+"""order of the rows, and step_offsets."""
 
 
-def columns_of_csr(
-    csr: Csr, n_features: int, layout: tuple[IntArray, IntArray], ones: bool, threads: int
-) -> Entries:
-    """values, rows and segments; `layout` is order and step_offsets. Threads have steps of their own."""
+def columns_of_csr(csr: Csr, n_features: int, layout: Layout, ones: bool, threads: int) -> Entries:
+    """values, rows and segments. Every thread has other steps."""
     n_steps = layout[1].size - 1
     counts = np.zeros((n_steps, n_features), dtype=np.int64)
     parts = ranges(n_steps, n_steps)  # steps differ in size: whoever is free takes the next
@@ -60,17 +59,14 @@ def columns_of_csr(
     segments = _place(counts)
     n_entries = int(counts.sum())
     values = np.empty(0 if ones else n_entries, dtype=csr[2].dtype)
-    rows = np.empty(n_entries, dtype=np.int32)
-    entries = values, rows, segments
+    entries = values, np.empty(n_entries, dtype=np.int32), segments
     parallel_for(lambda a, b: _fill_inplace(csr, layout, a, b, entries), parts, threads)
     return entries
 
 
 @kernel
-def _count_inplace(
-    csr: Csr, layout: tuple[IntArray, IntArray], start: int, stop: int, counts: IntArray
-) -> None:
-    """Entries of every feature at some step_offsets."""
+def _count_inplace(csr: Csr, layout: Layout, start: int, stop: int, counts: IntArray) -> None:
+    """Count the entries of every feature at some steps."""
     indptr, indices, data = csr
     order, step_offsets = layout
     for t in range(start, stop):
@@ -80,9 +76,7 @@ def _count_inplace(
 
 
 @kernel
-def _fill_inplace(
-    csr: Csr, layout: tuple[IntArray, IntArray], start: int, stop: int, entries: Entries
-) -> None:
+def _fill_inplace(csr: Csr, layout: Layout, start: int, stop: int, entries: Entries) -> None:
     """Put the entries of some steps in their places.
 
     A range of columns at a time: writing to thousands of places in turn would miss the cache, and

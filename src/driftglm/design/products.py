@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from scipy.sparse import csr_array
 
 from driftglm._jit import kernel
 from driftglm._threads import parallel_for, ranges
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import FloatArray
+from driftglm.design.layout import Csr
 
 PARTS = 4
 """Parts of the rows: some have more entries than others."""
 
 
-def times(X: Any, columns: FloatArray, threads: int) -> FloatArray:
+def times(X: FloatArray | csr_array, columns: FloatArray, threads: int) -> FloatArray:
     """X @ columns; X is dense or CSR. Every row is summed by itself, whoever does it."""
-    if not hasattr(X, "indptr"):
+    if isinstance(X, np.ndarray):
         return np.asarray(X @ columns)
     out = np.zeros((X.shape[0], columns.shape[1]))
     columns = np.ascontiguousarray(columns)
-    entries = X.indptr, X.indices, X.data
-    parts = ranges(X.shape[0], PARTS * threads)
-    parallel_for(lambda a, b: _times_inplace(entries, a, b, columns, out), parts, threads)
+    csr, parts = (X.indptr, X.indices, X.data), ranges(X.shape[0], PARTS * threads)
+    parallel_for(lambda a, b: _times_inplace(csr, a, b, columns, out), parts, threads)
     return out
 
 
 @kernel
-def _times_inplace(
-    entries: tuple[IntArray, IntArray, FloatArray],
-    start: int,
-    stop: int,
-    columns: FloatArray,
-    out: FloatArray,
-) -> None:
-    first, places, values = entries
+def _times_inplace(csr: Csr, start: int, stop: int, columns: FloatArray, out: FloatArray) -> None:
+    first, places, values = csr
     n_columns = columns.shape[1]
     for n in range(start, stop):
         row, last = out[n], first[n + 1]

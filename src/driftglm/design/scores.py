@@ -21,27 +21,21 @@ class Scores(Protocol):
     @property
     def count(self) -> int:
         """R."""
-        ...
 
     def dot(self, rows: FloatArray) -> FloatArray:
         """(R,) sum over rows of number * z."""
-        ...
 
     def gram(self, weights: FloatArray) -> FloatArray:
         """(R, R) sum over rows of weight * z z'."""
-        ...
 
     def step_grams(self, weights: FloatArray) -> FloatArray:
         """(T, R, R) the same for the rows of every step."""
-        ...
 
     def times(self, coefs: FloatArray) -> FloatArray:
         """(n_rows,) z'coefs of every row."""
-        ...
 
     def variances(self, covariance: FloatArray) -> FloatArray:
         """(n_rows,) z' covariance z of every row."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The evidence lower bound of a fit with the learned prior: what its solver must raise.
 
     ELBO = E[log p(y | eta)] + sum_g sum_k (n_gk + a_gk) log pi_gk
-           - sum_i sum_k phi_ik (log phi_ik + KL_ik) - divergences of intercepts and shared directions
-           + log p(noise)
+           - sum_i sum_k phi_ik (log phi_ik + KL_ik)
+           - divergences of intercepts and shared directions + log p(noise)
 
 n_gk is the expected number of features of group g in component k, a_gk what the prior of the
 weights adds to it. Every term belongs to the present posterior, whatever update set it: no
@@ -21,6 +21,11 @@ from driftglm.objective.problem import Problem, SharedDirections, State
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
 from driftglm.priors.weights import cross_term, log_weights, prior_counts, start_weights
+
+PathArrays = tuple[
+    FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
+]
+"""beta, variance, phi, evidence, divergence, curvature and linear of a `Posterior`."""
 
 
 @dataclass
@@ -41,8 +46,8 @@ class Posterior(State):
     log_pi, prior_counts
         (n_groups, K) log weights, and what their prior adds to the number of features.
     components, grid_positions
-        The components phi and pi refer to, fewer as negligible ones are dropped, and their positions
-        in the prior's full grid.
+        The components phi and pi refer to, fewer as negligible ones are dropped, and their
+        positions in the prior's full grid.
     """
 
     variance: FloatArray
@@ -55,6 +60,12 @@ class Posterior(State):
     prior_counts: FloatArray
     components: Components
     grid_positions: IntArray
+
+    @property
+    def path_arrays(self) -> PathArrays:
+        """What an update of a path changes."""
+        moments = self.beta, self.variance, self.phi, self.evidence, self.divergence
+        return (*moments, self.curvature, self.linear)
 
     @property
     def inclusion(self) -> FloatArray:
@@ -70,7 +81,7 @@ class Bound(Problem):
     each of the `kinds` (n_features,) of features (None: they are all of one): inside, the typical
     column of a kind has mean square one, so that one grid of components suits every kind, and many
     rare columns of one kind do not widen the grid of the others. Features of a kind share weights,
-    those kept static apart: `groups` (n_features,) says which.
+    static ones apart: `groups` (n_features,) says which.
     """
 
     prior: Learned
@@ -97,9 +108,8 @@ class Bound(Problem):
         kinds = np.zeros(self.static.size, dtype=np.int64) if self.kinds is None else self.kinds
         pairs, groups = np.unique(2 * kinds + self.static, return_inverse=True)
         object.__setattr__(self, "groups", groups.astype(np.int64))
-        object.__setattr__(
-            self, "group_static", pairs % 2 == 1 if pairs.size else np.zeros(1, bool)
-        )
+        static = pairs % 2 == 1 if pairs.size else np.zeros(1, bool)
+        object.__setattr__(self, "group_static", static)
         object.__setattr__(self, "squares", self.design.squares(self.weights))
         mean_square = self.squares.sum(axis=1) / self.unit**2 / self.n_rows
         typical = np.ones(self.unit.size)
@@ -110,7 +120,7 @@ class Bound(Problem):
 
     @property
     def n_groups(self) -> int:
-        """Kinds of features, twice where some of a kind are kept static and some are not."""
+        """Kinds of features, twice where some of a kind are static and some are not."""
         return int(self.group_static.size)
 
     def components(self) -> Components:
@@ -124,17 +134,16 @@ class Bound(Problem):
         state = self.start(beta)
         components = self.components()
         pi = start_weights(self.prior, components, self.group_static)
-        shape = state.beta.shape
-        phi = np.zeros((shape[0], components.count))
-        phi[:, components.is_zero] = 1.0
+        variance, curvature, linear = (np.zeros(state.beta.shape) for _ in range(3))
+        phi = np.tile(components.is_zero.astype(np.float64), (len(state.beta), 1))
         return Posterior(
             **vars(state),
-            variance=np.zeros(shape),
+            variance=variance,
             phi=phi,
-            evidence=np.zeros((shape[0], components.count)),
-            divergence=np.zeros(shape[0]),
-            curvature=np.zeros(shape),
-            linear=np.zeros(shape),
+            evidence=np.zeros_like(phi),
+            divergence=np.zeros(len(phi)),
+            curvature=curvature,
+            linear=linear,
             log_pi=log_weights(pi),
             prior_counts=prior_counts(self.prior, components, pi),
             components=components,
@@ -144,8 +153,8 @@ class Bound(Problem):
     def warm_posterior(self, beta: FloatArray, noise: FloatArray) -> Posterior:
         """A posterior to go on from: means and noise of an earlier fit.
 
-        The weights begin afresh. They are learned in a few passes, and components an earlier fit gave
-        up would come back too late: beginning with the old weights 29 of 80 simulated updates
+        The weights begin afresh. They are learned in a few passes, and components an earlier fit
+        dropped would come back too late: beginning with the old weights 29 of 80 simulated updates
         ended below the bound of a cold fit, beginning afresh 1, in as many passes.
         """
         posterior = self.start_posterior(beta)

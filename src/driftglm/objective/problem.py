@@ -1,9 +1,9 @@
 """Data and likelihood: everything about a fit but the prior of the paths.
 
-The log-likelihood is a SUM over rows; nothing is divided by their number anywhere else. Intercepts (the
-intercept and features that are always in) have a Gaussian posterior of their own: their part is the
-expectation of the likelihood minus the divergence from their prior. So have the shared directions (see
-`SharedDirections`), in fits that have one.
+The log-likelihood is a SUM over rows; nothing is divided by their number anywhere else. Intercepts
+(the intercept and features that are always in) have a Gaussian posterior each: they contribute the
+expectation of the likelihood minus the divergence from their prior. So do the shared directions
+(see `SharedDirections`), in fits that have them.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Intercepts:
     columns
         (n_intercepts, n_rows), rows in the design's order.
     static
-        (n_intercepts,): kept constant over time.
+        (n_intercepts,): constant over time.
     scale
         (n_intercepts,): the size of a plausible variance, var(y) / mean(x^2).
     """
@@ -91,8 +91,8 @@ class SharedDirections:
     """Directions in which all columns together say a little: constant, and never quite zero.
 
     eta has the term sum_r z_r gamma_r, the gamma_r independent normal with one variance, which is
-    chosen by its evidence. Paths pick single columns; what is spread over hundreds of them, none
-    of which could be told from zero, is in their leading directions.
+    chosen by its evidence. Paths pick single columns; a sum of hundreds of small effects, none of
+    which could be told from zero, is in their leading directions.
 
     Parameters
     ----------
@@ -132,11 +132,12 @@ class SharedState:
 class State:
     """What a solver changes: paths, intercepts with their posterior, noise, and eta to match.
 
-    `intercept_dynamics` (n_intercepts, 2) is the variance and autocorrelation of an intercept's deviations in a
-    MAP fit, and the probability that the intercept moves and its mean autocorrelation in a fit
-    with the learned prior. `intercept_h` and `intercept_b` (n_intercepts, T) are the curvature and linear
-    term of the likelihood that gave an intercept its posterior. `eta_variance` is the uncertainty of
-    every row's eta; of length one, and zero, for quadratic families, which need its sum only.
+    `intercept_dynamics` (n_intercepts, 2) is the variance and autocorrelation of an intercept's
+    deviations in a MAP fit, and the probability that the intercept moves and its mean
+    autocorrelation in a fit with the learned prior. `intercept_h` and `intercept_b` (n_intercepts,
+    T) are the curvature and linear term of the likelihood that gave an intercept its posterior.
+    `eta_variance` is the variance of every row's eta; of length one, and zero, for quadratic
+    families, which need its sum only.
     `noise` (T,) is the noise variance or dispersion of every step.
     `log_likelihood` is that of the rows where it is known; who changes eta forgets it.
     """
@@ -188,7 +189,7 @@ class Problem:
     effective_rows: float = field(kw_only=True)
 
     def parts(self) -> dict[str, Any]:
-        """What the problem is made of, for one that has a prior as well."""
+        """The fields of the problem, for one that has a prior as well."""
         return {each.name: getattr(self, each.name) for each in fields(Problem)}
 
     @property
@@ -206,20 +207,20 @@ class Problem:
         n_steps, n_intercepts = self.design.n_timesteps, self.intercepts.count
         if beta is None:
             beta = np.zeros((self.design.n_features, n_steps))
-        component = np.zeros((n_intercepts, 2))
+        dynamics = np.zeros((n_intercepts, 2))
         if n_steps > 1:
-            component[:, 0] = np.where(self.intercepts.static, 0.0, 1e-2 * self.intercepts.scale)
-            component[:, 1] = 0.5
+            dynamics[:, 0] = np.where(self.intercepts.static, 0.0, 1e-2 * self.intercepts.scale)
+            dynamics[:, 1] = 0.5
         beta = np.ascontiguousarray(beta, dtype=np.float64)
-        zeros = np.zeros((n_intercepts, n_steps))
+        mean, variance, h, b = (np.zeros((n_intercepts, n_steps)) for _ in range(4))
         return State(
             beta=beta,
-            intercept_mean=zeros,
-            intercept_variance=zeros.copy(),
-            intercept_dynamics=component,
+            intercept_mean=mean,
+            intercept_variance=variance,
+            intercept_dynamics=dynamics,
             intercept_divergence=np.zeros(n_intercepts),
-            intercept_h=zeros.copy(),
-            intercept_b=zeros.copy(),
+            intercept_h=h,
+            intercept_b=b,
             noise=np.full(n_steps, self.noise.start),
             eta=self.design.eta(beta) + self.offset,
             eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
@@ -233,11 +234,10 @@ class Problem:
         """
         if self.family.quadratic or not beta.any():
             return beta
-        certain, noise = np.zeros(1), np.full(1, self.noise.start)
 
         def fit(paths: FloatArray) -> float:
             eta = self.design.eta(paths) + self.offset
-            return self.family.log_likelihood(self.y, eta, certain, self.weights, noise)
+            return self.certain_likelihood(eta, np.full(1, self.noise.start))
 
         least = fit(np.zeros_like(beta))
         for _ in range(N_HALVINGS):
@@ -249,9 +249,17 @@ class Problem:
     def eta(self, beta: FloatArray, intercept_mean: FloatArray) -> FloatArray:
         """The linear predictor of every row."""
         eta = self.design.eta(beta) + self.offset
+        self.add_intercepts_inplace(intercept_mean, eta)
+        return eta
+
+    def add_intercepts_inplace(self, intercept_mean: FloatArray, eta: FloatArray) -> None:
+        """Add what the intercepts contribute to the linear predictor."""
         for column, path in zip(self.intercepts.columns, intercept_mean, strict=True):
             eta += column * self.design.to_rows(path)
-        return eta
+
+    def certain_likelihood(self, eta: FloatArray, noise: FloatArray) -> float:
+        """The log-likelihood if eta were known for certain."""
+        return self.family.log_likelihood(self.y, eta, np.zeros(1), self.weights, noise)
 
     def score(self, state: State) -> FloatArray:
         """The family's score at a state."""
@@ -262,7 +270,7 @@ class Problem:
         return self.family.curvature(self.y, state.eta, state.eta_variance, self.weights)
 
     def intercept_row_variance(self, state: State) -> FloatArray:
-        """What the uncertainty of intercepts and shared directions adds to the variance of every row's eta."""
+        """(n_rows,) variance of eta due to intercepts and shared directions."""
         out = np.zeros(self.design.n_rows)
         if self.shared is not None and state.shared.variance > 0:
             out += self.shared.scores.variances(state.shared.covariance)
@@ -286,10 +294,8 @@ class Problem:
 
     def intercept_squares(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * z^2 per intercept and step."""
-        columns = self.intercepts.columns
-        if not columns.size:
-            return np.zeros((self.intercepts.count, self.design.n_timesteps))
-        return np.array([self.design.by_step(curvature * z * z) for z in columns])
+        squares = [self.design.by_step(curvature * z * z) for z in self.intercepts.columns]
+        return np.array(squares).reshape(self.intercepts.count, self.design.n_timesteps)
 
     def uncertainty(self, state: State) -> FloatArray:
         """(T,) what uncertainty adds to the sums of squares of a quadratic family, else 0.
@@ -299,11 +305,9 @@ class Problem:
         if not self.family.quadratic:
             return np.zeros(self.design.n_timesteps)
         intercepts = (self.intercept_squares(self.weights) * state.intercept_variance).sum(axis=0)
-        if state.shared.variance == 0:
-            return np.asarray(intercepts)
-        return np.asarray(
-            intercepts + np.einsum("trq,rq->t", self._step_grams, state.shared.covariance)
-        )
+        if state.shared.variance > 0:
+            intercepts += np.einsum("trq,rq->t", self._step_grams, state.shared.covariance)
+        return np.asarray(intercepts)
 
     @cached_property
     def _step_grams(self) -> FloatArray:
@@ -339,9 +343,8 @@ class Problem:
         if not self.family.has_noise:
             return state.noise
         rows = self.family.expected_deviance(self.y, state.eta, state.eta_variance, self.weights)
-        return self.noise.update(
-            self.design.by_step(rows) + self.uncertainty(state), self.rows_by_step
-        )
+        deviance = self.design.by_step(rows) + self.uncertainty(state)
+        return self.noise.update(deviance, self.rows_by_step)
 
     def update_noise(self, state: State) -> float:
         """Set the noise to its best value; returns its move in posterior standard deviations."""

@@ -93,7 +93,7 @@ class Prior:
     """Whether fits are posteriors, with intervals, instead of modes."""
 
     n_directions: int = 0
-    """Directions of a background of all columns together, at most."""
+    """Number of shared directions of all columns, at most."""
 
     @property
     def estimates_rate(self) -> bool:

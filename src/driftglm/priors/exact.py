@@ -43,13 +43,20 @@ N_PANELS = 10
 
 
 @lru_cache(maxsize=1)
-def _legendre() -> tuple[FloatArray, FloatArray]:
+def _legendre() -> Pair:
     nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
     return nodes, np.log(weights)
 
 
+Relative = tuple[float, float]
+"""R/S and E/S of a path."""
+Setting = tuple[tuple[int, int], float, bool]
+"""(T, number of tied paths), tau, and whether the boundary is stationary."""
+Pair = tuple[FloatArray, FloatArray]
+
+
 @kernel
-def _quadratic(s: float, problem: tuple[float, float], stationary: bool) -> float:
+def _quadratic(s: float, problem: Relative, stationary: bool) -> float:
     """Q(alpha) / S as a function of s and the path's (R/S, E/S)."""
     r, e = problem
     if stationary:
@@ -59,11 +66,9 @@ def _quadratic(s: float, problem: tuple[float, float], stationary: bool) -> floa
 
 
 @kernel
-def _log_integrand(
-    v: float, problem: tuple[float, float], shape: tuple[int, int], tau: float, stationary: bool
-) -> float:
+def _log_integrand(v: float, problem: Relative, setting: Setting) -> float:
     """log of the integrand in v, Jacobian included, constants left out."""
-    n_timesteps, n_tied = shape
+    (n_timesteps, n_tied), tau, stationary = setting
     s = np.exp(v)
     cosh = np.cosh(s)
     # d alpha / d v = s sinh(s) / (2 cosh(s)^2)
@@ -74,9 +79,7 @@ def _log_integrand(
 
 
 @kernel
-def _panels(
-    problem: tuple[float, float], shape: tuple[int, int], tau: float, stationary: bool
-) -> FloatArray:
+def _panels(problem: Relative, setting: Setting) -> FloatArray:
     """Ends of consecutive panels that cover the part of the interval that matters.
 
     A panel ends where the log-integrand has moved far or the panel is wide, so that a few
@@ -87,7 +90,7 @@ def _panels(
     for _ in range(8):
         step = (high - low) / (N_SCAN - 1)
         for k in range(N_SCAN):
-            values[k] = _log_integrand(low + k * step, problem, shape, tau, stationary)
+            values[k] = _log_integrand(low + k * step, problem, setting)
         least = values.max() - NEGLIGIBLE
         first, last = 0, N_SCAN - 1
         while values[first] < least:
@@ -110,32 +113,25 @@ def _panels(
 
 
 @kernel
-def _integrate(
-    relative: tuple[FloatArray, FloatArray],
-    shape: tuple[int, int],
-    tau: float,
-    stationary: bool,
-    legendre: tuple[FloatArray, FloatArray],
-) -> FloatArray:
+def _integrate(relative: Pair, setting: Setting, legendre: Pair) -> FloatArray:
     """Per path: log integral, E[inside/Q], E[beside/Q], E[end/Q], E[alpha], E[rho].
 
     inside, beside, end are the entries of the chain's precision whose quadratic form is Q.
     """
-    nodes, log_weights = legendre
+    stationary, (nodes, log_weights) = setting[2], legendre
     n_nodes = nodes.shape[0]
     out = np.empty((relative[0].shape[0], 6))
     points, logs = np.empty(N_SCAN * n_nodes), np.empty(N_SCAN * n_nodes)
     for i in range(relative[0].shape[0]):
         problem = (relative[0][i], relative[1][i])
-        ends = _panels(problem, shape, tau, stationary)
+        ends = _panels(problem, setting)
         used = 0
         for panel in range(ends.shape[0] - 1):
             half = 0.5 * (ends[panel + 1] - ends[panel])
             for k in range(n_nodes):
                 v = ends[panel] + half * (1.0 + nodes[k])
-                points[used] = v
-                logs[used] = np.log(half) + log_weights[k]
-                logs[used] += _log_integrand(v, problem, shape, tau, stationary)
+                points[used], log_weight = v, np.log(half) + log_weights[k]
+                logs[used] = log_weight + _log_integrand(v, problem, setting)
                 used += 1
         top = logs[:used].max()
         total = 0.0
@@ -157,11 +153,9 @@ def _integrate(
     return out
 
 
-def _node_table(
-    v: FloatArray, log_weight: FloatArray, shape: tuple[int, int], tau: float, stationary: bool
-) -> FloatArray:
+def _node_table(v: FloatArray, log_weight: FloatArray, setting: Setting) -> FloatArray:
     """Rows (coefficients of S, R, E in Q; log weight; alpha; rho) for nodes v."""
-    n_timesteps, n_tied = shape
+    (n_timesteps, n_tied), tau, stationary = setting
     s = np.exp(v)
     rho, alpha = np.exp(-s), -0.5 / np.cosh(s)
     log_jacobian = v + np.log(np.tanh(s)) - np.log(2.0 * np.cosh(s))
@@ -176,20 +170,18 @@ def _node_table(
 
 
 @lru_cache(maxsize=32)
-def _common_nodes(n_timesteps: int, n_tied: int, tau: float, stationary: bool) -> FloatArray:
+def _common_nodes(setting: Setting) -> FloatArray:
     """Nodes that serve every short path: N_PANELS panels of Gauss-Legendre nodes."""
     nodes, log_weights = _legendre()
     ends = np.linspace(V_LOW, V_HIGH, N_PANELS + 1)
     half = 0.5 * np.diff(ends)[:, None]
     v = (ends[:-1, None] + half * (1.0 + nodes)).ravel()
     log_weight = (np.log(half) + log_weights).ravel()
-    return _node_table(v, log_weight, (n_timesteps, n_tied), tau, stationary)
+    return _node_table(v, log_weight, setting)
 
 
 @kernel
-def _integrate_at(
-    relative: tuple[FloatArray, FloatArray], table: FloatArray, half_count: float
-) -> FloatArray:
+def _integrate_at(relative: Pair, table: FloatArray, half_count: float) -> FloatArray:
     """What `_integrate` returns, with given nodes."""
     out = np.empty((relative[0].shape[0], 6))
     n_nodes = table.shape[0]
@@ -227,7 +219,7 @@ class Exact(AdaptivePrior):
         maximise the marginal likelihood of the nonzero paths (empirical Bayes).
     boundary
         "pinned" is the paper's chain, tied to zero outside both ends, so the last step is
-        pulled to zero; "stationary" is the AR(1) chain of the same autocorrelation.
+        drawn to zero; "stationary" is the AR(1) chain of the same autocorrelation.
 
     Examples
     --------
@@ -246,16 +238,13 @@ class Exact(AdaptivePrior):
 
     def evaluate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Penalty:
         """Log density and quadratic bound at nonzero paths (S > 0)."""
-        tau = self.tau
-        # At T = 1 there is nothing to correlate and both boundaries are A = 1.
-        stationary = self.boundary == "stationary" and n_timesteps > 1
+        tau, setting = self.tau, self._setting(n_timesteps, n_tied)
         relative = (stats.R / stats.S, stats.E / stats.S)
         half_count = 0.5 * n_tied * n_timesteps
         if n_tied * n_timesteps <= SHORT and abs(tau) <= STEEP:
-            table = _common_nodes(n_timesteps, n_tied, tau, stationary)
-            moments = _integrate_at(relative, table, half_count)
+            moments = _integrate_at(relative, _common_nodes(setting), half_count)
         else:
-            moments = _integrate(relative, (n_timesteps, n_tied), tau, stationary, _legendre())
+            moments = _integrate(relative, setting, _legendre())
         # p(alpha) = exp(-tau (alpha + C)) / Z(tau); the kernel integrates exp(-tau alpha).
         log_prior_constant = -truncated_exponential.log_normalizer(tau) - tau * ALPHA_BOUND
         constant = gammaln(half_count) - half_count * np.log(np.pi) + log_prior_constant
@@ -272,6 +261,9 @@ class Exact(AdaptivePrior):
     def search_nodes(self, n_timesteps: int) -> FloatArray:
         """A coarse mixture that stands in for the integral while a start is searched for."""
         v = np.linspace(V_LOW, np.log(5.0), N_SEARCH)
-        stationary = self.boundary == "stationary" and n_timesteps > 1
-        table = _node_table(v, np.zeros_like(v), (n_timesteps, 1), self.tau, stationary)
+        table = _node_table(v, np.zeros_like(v), self._setting(n_timesteps, 1))
         return np.ascontiguousarray(table[:, :4])
+
+    def _setting(self, n_timesteps: int, n_tied: int) -> Setting:
+        # At T = 1 there is nothing to correlate and both boundaries are A = 1.
+        return (n_timesteps, n_tied), self.tau, self.boundary == "stationary" and n_timesteps > 1

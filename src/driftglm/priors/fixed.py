@@ -7,7 +7,6 @@ from numbers import Real
 
 import numpy as np
 
-from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
 from driftglm.priors.base import Boundary, PathPrior, PathStats, Penalty, check_boundary
 from driftglm.priors.chain import alpha_of_rho, logdet_unit_tridiagonal
@@ -24,7 +23,7 @@ class Fixed(PathPrior):
         of A(alpha) (pinned boundary).
     autocorrelation
         rho in [0, 1); the pinned chain uses alpha = -rho / (1 + rho^2). At 0 every step is a
-        ridge regression of its own with penalty 1 / scale.
+        separate ridge regression with penalty 1 / scale.
     boundary
         "pinned" (the paper's) or "stationary".
     """
@@ -68,15 +67,6 @@ class Fixed(PathPrior):
             logdet -= (n_timesteps - 1) * np.log1p(-rho * rho)
         quadratic = omega * stats.S + 2 * omega_alpha * stats.R + omega_end * stats.E
         constant = n_tied * (logdet - n_timesteps * np.log(2 * np.pi))
-
-        def everywhere(value: float) -> FloatArray:
-            return np.full(stats.S.shape, value)
-
-        return Penalty(
-            log_density=0.5 * (constant - quadratic),
-            omega=everywhere(omega),
-            omega_alpha=everywhere(omega_alpha),
-            omega_end=everywhere(omega_end),
-            mean_alpha=everywhere(alpha_of_rho(rho)),
-            mean_rho=everywhere(rho),
-        )
+        same = omega, omega_alpha, omega_end, alpha_of_rho(rho), rho
+        parts = (np.full(stats.S.shape, value) for value in same)
+        return Penalty(0.5 * (constant - quadratic), *parts)

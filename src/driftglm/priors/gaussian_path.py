@@ -19,11 +19,13 @@ from driftglm._typing import FloatArray
 HUGE = 1e200
 
 
+Chain = tuple[FloatArray, FloatArray, FloatArray]
+"""carry, shock and ones = D^-1 1 of a Markov chain with covariance D."""
+
+
 @kernel
-def smooth_inplace(
-    h: FloatArray, b: FloatArray, chain: tuple[FloatArray, FloatArray, FloatArray], out: FloatArray
-) -> None:
-    """Kalman filter and smoother of a Markov chain (carry, shock, ones = D^-1 1).
+def smooth_inplace(h: FloatArray, b: FloatArray, chain: Chain, out: FloatArray) -> None:
+    """Kalman filter and smoother of a Markov chain.
 
     Rows of `out` (4, T): posterior mean, variance, w = V D^-1 1 (which equals 1 - V h without
     its cancellation) and the predicted variance.
@@ -86,9 +88,7 @@ def static_part(static: float, c: float) -> tuple[float, float]:
 
 
 @kernel
-def stationary_chain(
-    dynamic: float, rho: float, n: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def stationary_chain(dynamic: float, rho: float, n: int) -> Chain:
     """carry, shock and D^-1 1 of D = dynamic * rho^|s - t|."""
     carry, shock, ones = np.full(n, rho), np.empty(n), np.empty(n)
     carry[0] = 0.0
@@ -157,7 +157,7 @@ def intercept_evidence(h: FloatArray, b: FloatArray, dynamic: float, rho: float)
 def best_intercept_dynamics(
     h: FloatArray, b: FloatArray, scale: float, current: tuple[float, float]
 ) -> tuple[float, float]:
-    """Variance and autocorrelation of the deviations of a flat intercept that maximise the evidence.
+    """Variance and autocorrelation of an intercept's deviations that maximise the evidence.
 
     The fixed point of EM, found directly: a grid, then two rounds of halving around its best
     point. `current` competes too, so the evidence never falls.

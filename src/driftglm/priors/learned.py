@@ -8,6 +8,7 @@ from the features themselves, so no hyperparameter is left to tune.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -25,16 +26,15 @@ STATIC_INTERCEPT = 0.25
 
 
 def intercept_components(scale: float, n_timesteps: int, *, static: bool) -> Components:
-    """Components of an intercept: flat, plus nothing or AR(1) deviations of unknown variance and rho.
+    """Components of an intercept: constant, or with AR(1) deviations of unknown variance and rho.
 
-    A single path says too little about its own component to choose one: at T = 8 the most likely component
-    gives intervals of 90 % that cover 80 %, averaging over the grid gives 89 %.
+    A single path says too little about variance and rho to choose them: at T = 8 the most likely
+    component gives intervals of 90 % that cover 80 %, averaging over the grid gives 89 %.
     """
     components = [(0.0, 0.0)]
     if n_timesteps > 1 and not static:
-        components += [
-            (scale * v, rho) for rho in INTERCEPT_CORRELATIONS for v in INTERCEPT_VARIANCES
-        ]
+        grid = product(INTERCEPT_CORRELATIONS, INTERCEPT_VARIANCES)
+        components += [(scale * variance, rho) for rho, variance in grid]
     dynamic, rho = np.array(components).T
     flat = np.full(dynamic.size, np.inf)
     return Components(flat, dynamic.copy(), rho.copy(), "stationary", n_timesteps)
@@ -46,6 +46,12 @@ def intercept_log_weights(n_components: int) -> FloatArray:
         return np.zeros(1)
     moving = np.log((1.0 - STATIC_INTERCEPT) / (n_components - 1))
     return np.concatenate([[np.log(STATIC_INTERCEPT)], np.full(n_components - 1, moving)])
+
+
+def _are_shares(values: tuple[float, ...]) -> bool:
+    """Whether these are one or more numbers between 0 and 1."""
+    numbers = np.ndim(values) == 1 and all(isinstance(value, Real) for value in values)
+    return numbers and len(values) > 0 and all(0.0 <= value <= 1.0 for value in values)
 
 
 MOST_LEAST = 0.1
@@ -73,10 +79,10 @@ class Learned(Prior):
         it: without the prior, intervals of 90 % cover 76 % at 100 binary rows a step, with it 84 %,
         and the error falls by 3 %. With many features it does not matter.
     n_directions
-        A background of at most so many directions: those in which the columns vary most, each with
-        a constant coefficient, all with one variance chosen by its evidence. What is spread over
-        hundreds of columns, none of which could be told from zero by itself, is found there. There
-        are twenty columns and ten rows or more for each direction; 0: none.
+        Number of shared directions, at most: those in which the columns vary most, each with a
+        constant coefficient, all with one variance chosen by its evidence. A sum of hundreds of
+        small effects, none of which could be told from zero by itself, is found there. There are
+        twenty columns and ten rows or more for each direction; 0: none.
     boundary
         Of the drifting part: "stationary", or "pinned" as in the paper.
     weights
@@ -96,10 +102,10 @@ class Learned(Prior):
     def __post_init__(self) -> None:
         check_boundary(self.boundary)
         for name in ("shares", "correlations"):
-            values = getattr(self, name)
-            numbers = np.ndim(values) == 1 and all(isinstance(value, Real) for value in values)
-            if not numbers or not len(values) or not all(0.0 <= value <= 1.0 for value in values):
-                raise DataError(f"{name}={values!r}; pass a tuple of numbers between 0 and 1.")
+            if not _are_shares(getattr(self, name)):
+                raise DataError(
+                    f"{name}={getattr(self, name)!r}; pass a tuple of numbers between 0 and 1."
+                )
         if 1.0 in self.correlations:
             raise DataError("correlations contains 1; a chain needs rho < 1, e.g. 0.99.")
         whole = isinstance(self.n_scales, Integral) and self.n_scales >= 1
@@ -139,7 +145,7 @@ class Learned(Prior):
         components = [(0.0, 0.0, 0.0)]
         if 1.0 in self.shares or n_timesteps == 1:
             components += [(0.0, 0.0, scale) for scale in scales]
-        # A component that a step of its own could not tell from zero drifts along with the noise: of
+        # A component that a single step could not tell from zero drifts along with the noise: of
         # 1,200 features of pure noise 19 were "included" that way, 5 without it.
         share_of_step = (n_seen or n_timesteps) / max(n_rows, 10.0)
         least = largest * min(share_of_step, MOST_LEAST) * (1.0 - 1e-9)
@@ -147,9 +153,7 @@ class Learned(Prior):
         # part only share one chain, which is what costs time.
         components += [
             (scale, rho, scale * share / (1.0 - share))
-            for scale in scales
-            for rho in self.correlations
-            for share in self.shares
+            for scale, rho, share in product(scales, self.correlations, self.shares)
             if n_timesteps > 1 and share < 1.0 and least <= scale / (1.0 - share) <= 2.0 * largest
         ]
         dynamic, rho, static = np.array(sorted(components)).T

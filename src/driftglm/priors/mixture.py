@@ -11,7 +11,7 @@ covers both boundaries.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ NEGLIGIBLE = 1e-10
 ZERO_CHAIN, STATIC_CHAIN = -2, -1
 
 Tables = tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]
+"""Chain and static variance of every component; (T, C) carry, shock and D^-1 1 of every chain."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Components:
         return int(self.static.size)
 
     @property
+    def variances(self) -> FloatArray:
+        """(K,) total variances."""
+        return self.static + self.dynamic
+
+    @property
     def is_zero(self) -> BoolArray:
         """The point mass at zero."""
         return np.asarray((self.static == 0) & (self.dynamic == 0))
@@ -66,36 +72,29 @@ class Components:
 
     def take(self, keep: BoolArray | IntArray) -> Components:
         """Some of the components."""
-        return Components(
-            self.static[keep], self.dynamic[keep], self.rho[keep], self.boundary, self.n_timesteps
-        )
+        static, dynamic, rho = self.static[keep], self.dynamic[keep], self.rho[keep]
+        return replace(self, static=static, dynamic=dynamic, rho=rho)
 
     def extended(self, n_more: int) -> Components:
         """The same components for paths `n_more` steps longer."""
-        n_timesteps = self.n_timesteps + n_more
-        return Components(self.static, self.dynamic, self.rho, self.boundary, n_timesteps)
+        return replace(self, n_timesteps=self.n_timesteps + n_more)
 
     def tables(self) -> Tables:
-        """Arrays for the kernels: chain of every component, static; (T, C) carry, shock, D^-1 1."""
-        components = np.column_stack([self.dynamic, self.rho])
-        unique, chain = np.unique(components, axis=0, return_inverse=True)
+        """Arrays for the kernels; components of equal dynamic part share a chain."""
+        chains = np.column_stack([self.dynamic, self.rho])
+        unique, chain = np.unique(chains, axis=0, return_inverse=True)
         moving = unique[:, 0] > 0
         number = np.where(moving, np.cumsum(moving) - 1, STATIC_CHAIN)
-        chains = number[chain.ravel()].astype(np.int64)
-        chains[self.is_zero] = ZERO_CHAIN
-        transitions = [
-            chain_transitions(variance, rho, self.n_timesteps, self.boundary)
-            for variance, rho in unique[moving]
-        ]
-        shape = (len(transitions), self.n_timesteps)
-        carry = np.array([carry for carry, _ in transitions]).reshape(shape)
-        shock = np.array([shock for _, shock in transitions]).reshape(shape)
+        numbers = np.where(self.is_zero, ZERO_CHAIN, number[chain.ravel()]).astype(np.int64)
+        shape = self.n_timesteps, self.boundary
+        found = [chain_transitions(variance, rho, *shape) for variance, rho in unique[moving]]
+        carry, shock = np.array(found).reshape(-1, 2, self.n_timesteps).transpose(1, 0, 2)
         # D^-1 = (I - C)' diag(1/shock) (I - C), applied to ones.
         slack = np.where(np.arange(self.n_timesteps) == 0, 1.0, 1.0 - carry) / shock
         ones = slack.copy()
         ones[:, :-1] -= carry[:, 1:] * slack[:, 1:]
         carry, shock, ones = (np.ascontiguousarray(each.T) for each in (carry, shock, ones))
-        return chains, self.static, carry, shock, ones
+        return numbers, self.static, carry, shock, ones
 
 
 def chain_transitions(
@@ -118,15 +117,14 @@ def chain_transitions(
 
 
 @kernel
-def _filter_chains(
-    h: FloatArray, b: FloatArray, carry: FloatArray, shock: FloatArray
-) -> FloatArray:
+def _filter_chains(h: FloatArray, b: FloatArray, tables: Tables) -> FloatArray:
     """(4, C + 2) b'V b, log|I + D H|, c = h'w and w'b of every chain, by a forward pass alone.
 
     Chains side by side, so that the processor takes several at once (see
     `gaussian_path.filter_evidence` for one). The last two stand for no chain at all (ZERO_CHAIN,
     STATIC_CHAIN counted from the end): nothing, and the static part alone.
     """
+    _, _, carry, shock, _ = tables
     n_steps, n_chains = carry.shape
     out, state = np.zeros((4, n_chains + 2)), np.zeros((3, n_chains))
     work = np.ones((2, n_chains))
@@ -164,9 +162,8 @@ def log_evidences_inplace(
 
     Static parts as in `gaussian_path.static_part`, without asking of each which case it is.
     """
-    chains, static, carry, shock, _ = tables
-    filtered = _filter_chains(h, b, carry, shock)
-    n_chains = carry.shape[1]
+    chains, static, n_chains = tables[0], tables[1], tables[2].shape[1]
+    filtered = _filter_chains(h, b, tables)
     logdet, v, wb = parts[0], parts[1], parts[2]
     for k in range(chains.shape[0]):
         c = _column(chains[k], n_chains)

@@ -35,6 +35,11 @@ N_TRIES = 64
 # exp(-40) = 4e-18 of its peak is where a density is cut off.
 NEGLIGIBLE = 40.0
 
+Rule = tuple[FloatArray, FloatArray]
+"""Nodes and weights of a quadrature."""
+Setting = tuple[tuple[int, int], float, bool, Rule]
+"""(T, number of tied paths), tau, whether the bound is the true one, and a quadrature."""
+
 
 @lru_cache(maxsize=256)
 def gamma_shape(n: int) -> float:
@@ -59,7 +64,7 @@ def _lambda_constant(n: int) -> float:
 
 
 @lru_cache(maxsize=1)
-def _legendre() -> tuple[FloatArray, FloatArray]:
+def _legendre() -> Rule:
     nodes, weights = np.polynomial.legendre.leggauss(N_NODES)
     return nodes, weights
 
@@ -71,9 +76,7 @@ def _s_of(alpha: float) -> float:
 
 
 @kernel
-def _mean_logdet(
-    kappa: float, n_timesteps: int, legendre: tuple[FloatArray, FloatArray]
-) -> tuple[float, float]:
+def _mean_logdet(kappa: float, n_timesteps: int, legendre: Rule) -> tuple[float, float]:
     """E[log det A] under q(alpha | kappa) and its derivative with respect to E[alpha].
 
     The derivative along the family is Cov(alpha, log det A) / Var(alpha).
@@ -99,10 +102,9 @@ def _mean_logdet(
 
 
 @kernel
-def _determinant_part(
-    kappa: float, n_timesteps: int, elbo: bool, legendre: tuple[FloatArray, FloatArray]
-) -> tuple[float, float]:
+def _determinant_part(kappa: float, setting: Setting) -> tuple[float, float]:
     """D(kappa) and dD/dE[alpha] for either bound."""
+    (n_timesteps, _), _, elbo, legendre = setting
     if elbo:
         return _mean_logdet(kappa, n_timesteps, legendre)
     alpha = texp.mean(kappa)
@@ -110,19 +112,11 @@ def _determinant_part(
 
 
 @kernel
-def _root(
-    low: float,
-    high: float,
-    r: float,
-    shape: tuple[int, int],
-    tau: float,
-    elbo: bool,
-    legendre: tuple[FloatArray, FloatArray],
-) -> float:
+def _root(low: float, high: float, r: float, setting: Setting) -> float:
     """Bisection for a maximum between `low`, where the bound rises, and `high`, where it falls."""
     for _ in range(200):
         kappa = 0.5 * (low + high)
-        if _slope_sign(kappa, r, shape, tau, elbo, legendre) > 0.0:
+        if _slope_sign(kappa, r, setting) > 0.0:
             low = kappa
         else:
             high = kappa
@@ -132,52 +126,30 @@ def _root(
 
 
 @kernel
-def _slope_sign(
-    kappa: float,
-    r: float,
-    shape: tuple[int, int],
-    tau: float,
-    elbo: bool,
-    legendre: tuple[FloatArray, FloatArray],
-) -> float:
+def _slope_sign(kappa: float, r: float, setting: Setting) -> float:
     """Right side minus left side of the fixed point: positive where a larger kappa is better."""
-    n_timesteps, n_tied = shape
+    (n_timesteps, n_tied), tau, _, _ = setting
     omega_r = n_timesteps * n_tied * r / (1.0 + 2.0 * texp.mean(kappa) * r)
-    slope = _determinant_part(kappa, n_timesteps, elbo, legendre)[1]
-    return tau + omega_r - 0.5 * n_tied * slope - kappa
+    return tau + omega_r - 0.5 * n_tied * _determinant_part(kappa, setting)[1] - kappa
 
 
 @kernel
-def _bound_at(
-    kappa: float,
-    r: float,
-    shape: tuple[int, int],
-    tau: float,
-    elbo: bool,
-    legendre: tuple[FloatArray, FloatArray],
-) -> float:
+def _bound_at(kappa: float, r: float, setting: Setting) -> float:
     """The part of the bound that depends on kappa."""
-    n_timesteps, n_tied = shape
-    alpha = texp.mean(kappa)
-    logdet = _determinant_part(kappa, n_timesteps, elbo, legendre)[0]
+    (n_timesteps, n_tied), tau, _, _ = setting
+    alpha, logdet = texp.mean(kappa), _determinant_part(kappa, setting)[0]
     log_q = np.log(1.0 + 2.0 * alpha * r)
     return 0.5 * n_tied * (logdet - n_timesteps * log_q) - tau * alpha + texp.entropy(kappa)
 
 
 @kernel
-def _profile_kappa(
-    relative: FloatArray,
-    shape: tuple[int, int],
-    tau: float,
-    elbo: bool,
-    legendre: tuple[FloatArray, FloatArray],
-) -> FloatArray:
+def _profile_kappa(relative: FloatArray, setting: Setting) -> FloatArray:
     """Per path with r = R/S: kappa at the maximum, D(kappa), Q/S.
 
     For tau >= 0 every case scanned has one maximum. Strongly negative rates can have two, one
     on either side of zero: then both are found and the higher one is taken.
     """
-    n_timesteps, n_tied = shape
+    (n_timesteps, n_tied), tau, _, _ = setting
     count = n_timesteps * n_tied
     out = np.empty((relative.shape[0], 3))
     steepest = logdet_slope(-ALPHA_BOUND, n_timesteps)
@@ -187,21 +159,21 @@ def _profile_kappa(
         ends = (count * r, count * r / (1.0 - 2.0 * ALPHA_BOUND * r))
         low = tau + min(ends) - 0.5 * n_tied * steepest
         high = tau + max(ends)
-        kappa = _root(low, high, r, shape, tau, elbo, legendre)
+        kappa = _root(low, high, r, setting)
         if tau < 0.0:
-            best = _bound_at(kappa, r, shape, tau, elbo, legendre)
+            best = _bound_at(kappa, r, setting)
             before, rising = low, True
             for k in range(1, N_TRIES + 1):
                 here = low + (high - low) * k / N_TRIES
-                rises = _slope_sign(here, r, shape, tau, elbo, legendre) > 0.0
+                rises = _slope_sign(here, r, setting) > 0.0
                 if rising and not rises:
-                    other = _root(before, here, r, shape, tau, elbo, legendre)
-                    value = _bound_at(other, r, shape, tau, elbo, legendre)
+                    other = _root(before, here, r, setting)
+                    value = _bound_at(other, r, setting)
                     if value > best:
                         kappa, best = other, value
                 before, rising = here, rises
         out[i, 0] = kappa
-        out[i, 1] = _determinant_part(kappa, n_timesteps, elbo, legendre)[0]
+        out[i, 1] = _determinant_part(kappa, setting)[0]
         out[i, 2] = 1.0 + 2.0 * texp.mean(kappa) * r
     return out
 
@@ -240,8 +212,7 @@ class Variational(AdaptivePrior):
     def evaluate(self, stats: PathStats, n_timesteps: int, n_tied: int = 1) -> Penalty:
         """Log bound and its quadratic minorant at nonzero paths (S > 0)."""
         tau, count = self.tau, n_timesteps * n_tied
-        shape = (n_timesteps, n_tied)
-        profile = _profile_kappa(stats.R / stats.S, shape, tau, self.bound == "elbo", _legendre())
+        profile = _profile_kappa(stats.R / stats.S, self._setting(n_timesteps, n_tied))
         kappa, logdet = profile[:, 0], profile[:, 1]
         Q = stats.S * profile[:, 2]
         alpha, entropy = _mean_and_entropy(kappa)
@@ -263,13 +234,15 @@ class Variational(AdaptivePrior):
 
     def kappa(self, paths: FloatArray) -> FloatArray:
         """The profiled variational parameter of every nonzero path (for diagnostics)."""
-        stats = PathStats.of(check_paths(paths))
-        shape = (np.asarray(paths).shape[1], 1)
-        elbo, nonzero = self.bound == "elbo", stats.S > 0
-        out = np.full(stats.S.size, np.nan)
+        paths = check_paths(paths)
+        stats = PathStats.of(paths)
+        nonzero, out = stats.S > 0, np.full(stats.S.size, np.nan)
         relative = stats.R[nonzero] / stats.S[nonzero]
-        out[nonzero] = _profile_kappa(relative, shape, self.tau, elbo, _legendre())[:, 0]
+        out[nonzero] = _profile_kappa(relative, self._setting(paths.shape[1], 1))[:, 0]
         return out
+
+    def _setting(self, n_timesteps: int, n_tied: int) -> Setting:
+        return (n_timesteps, n_tied), self.tau, self.bound == "elbo", _legendre()
 
 
 @kernel

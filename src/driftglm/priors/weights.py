@@ -1,7 +1,8 @@
 """Weights of a mixture's components, learned by EM: the same for paths of rows and of text.
 
 Weights are (G, K): features of a group share theirs. With n_gk the expected number of features of
-group g that have component k, and a_gk what the prior of the weights adds to it, a bound has the term
+group g that have component k, and a_gk what the prior of the weights adds to it, a bound has the
+term
 
     sum_gk (n_gk + a_gk) log pi_gk,
 
@@ -23,7 +24,7 @@ DROP = 1e-10
 
 
 def start_weights(prior: Learned, components: Components, static: BoolArray) -> FloatArray:
-    """(G, K) weights EM starts from; groups that are `static` (G,) may have constant components only."""
+    """(G, K) weights EM starts from; `static` (G,) groups have constant components only."""
     pi = np.tile(prior.start_weights(components.count), (static.size, 1))
     if static.any():
         constant = components.is_static
@@ -37,7 +38,7 @@ def start_weights(prior: Learned, components: Components, static: BoolArray) -> 
 
 
 def prior_counts(prior: Learned, components: Components, pi: FloatArray) -> FloatArray:
-    """(G, K) what the prior adds: its features, spread as `pi` over the components that are not zero."""
+    """(G, K) what the prior adds: its features, divided as `pi` among the nonzero components."""
     if prior.weights is not None:
         return np.zeros_like(pi)
     nonzero = np.where(components.is_zero, 0.0, pi)
@@ -52,14 +53,14 @@ def log_weights(pi: FloatArray) -> FloatArray:
 
 
 def learned_weights(counts: FloatArray, log_pi: FloatArray) -> FloatArray:
-    """The EM step: log weights that suit the counts n + a; a group without any keeps its own."""
+    """The EM step: log weights that suit the counts n + a; an empty group keeps its weights."""
     sizes = counts.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(sizes > 0, np.log(counts / sizes), log_pi)
 
 
 def cross_term(counts: FloatArray, log_pi: FloatArray) -> float:
-    """What the weights add to a bound, `counts` being n + a; components that nobody has add nothing."""
+    """What the weights add to a bound, `counts` being n + a; unused components add nothing."""
     used = counts > 0
     return float((counts[used] * log_pi[used]).sum())
 
@@ -73,14 +74,14 @@ def components_in_use(log_pi: FloatArray) -> BoolArray:
 
 
 def renormalized_weights(log_pi: FloatArray, keep: BoolArray) -> FloatArray:
-    """Log weights of the components kept, which take over what the others had."""
+    """Log weights of the components to `keep`, which take over what the others had."""
     pi = np.exp(log_pi)[:, keep]
     return log_weights(pi / pi.sum(axis=1, keepdims=True))
 
 
 @kernel
 def em_inplace(likelihood: FloatArray, prior: FloatArray, n_rounds: int, pi: FloatArray) -> None:
-    """EM steps for the weights (K,) of one group at given likelihoods (n_paths, K) of the components.
+    """EM steps for the weights (K,) of one group at given likelihoods (n_paths, K).
 
     No BLAS, whose sums depend on its threads. Four sums at once: an addition waits for the one
     before it.

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.objective import Objective, State
-from driftglm.solvers.coupling import Coupling
-from driftglm.solvers.journal import Journal
+from driftglm.objective import Problem, State
+from driftglm.solvers.coupling import Coupling, Uncoupled
+from driftglm.solvers.journal import Journal, NoJournal
 
 Item = TypeVar("Item")
 AnyState = TypeVar("AnyState")
+AnyProblem = TypeVar("AnyProblem", bound=Problem)
+AnyRows = TypeVar("AnyRows", bound=State)
 
 
 class StopReason(Enum):
@@ -74,26 +77,63 @@ Progress = Callable[[int, float, int], None]
 """Called after every iteration with its number, the objective and the number of live paths."""
 
 
-class Solver(Protocol):
-    """Maximises an Objective from a starting State. Adding a solver means implementing this.
+@dataclass
+class Run(Generic[AnyProblem, AnyRows]):
+    """What a solver works on: one problem and one state per response, and how far it has come."""
 
-    There is one objective and one state per response; `coupling` is what ties them together. What
-    is in the `journal` is gone on with.
-    """
+    problems: tuple[AnyProblem, ...]
+    states: list[AnyRows]
+    max_iter: int
+    tol: float
+    progress: Progress | None
+    coupling: Coupling
+    journal: Journal
+    history: list[float] = field(default_factory=list)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no more iterations are allowed."""
+        return len(self.history) >= self.max_iter
+
+    def record(self, value: float, n_alive: int) -> None:
+        """Note the objective after an iteration."""
+        self.history.append(value)
+        if self.progress is not None:
+            self.progress(len(self.history), value, n_alive)
+
+    def result(
+        self, states: Iterable[AnyRows], optimality: float, reason: StopReason
+    ) -> SolverResult[AnyRows]:
+        """Where it ended."""
+        return SolverResult(tuple(states), np.array(self.history), float(optimality), reason)
+
+
+class Solver(ABC, Generic[AnyProblem, AnyRows]):
+    """Maximises an objective from a starting state. Adding a solver means implementing `run`."""
 
     def solve(
         self,
-        objectives: Objective | Sequence[Objective],
-        states: State | Sequence[State],
+        problems: AnyProblem | Sequence[AnyProblem],
+        states: AnyRows | Sequence[AnyRows],
         *,
         max_iter: int,
         tol: float,
         progress: Progress | None = None,
         coupling: Coupling | None = None,
         journal: Journal | None = None,
-    ) -> SolverResult[State]:
-        """Raise the objective until the optimality measure is at most `tol`."""
-        ...
+    ) -> SolverResult[AnyRows]:
+        """Raise the objective until the optimality measure is at most `tol`.
+
+        There is one problem and one state per response; `coupling` is what ties them together. A
+        `journal` that holds a snapshot is where the run continues from.
+        """
+        copies = [state.copy() for state in as_tuple(states)]
+        between = coupling or Uncoupled(), journal or NoJournal()
+        return self.run(Run(as_tuple(problems), copies, max_iter, tol, progress, *between))
+
+    @abstractmethod
+    def run(self, run: Run[AnyProblem, AnyRows]) -> SolverResult[AnyRows]:
+        """Raise the objective from the run's states, which may be changed."""
 
 
 def as_tuple(one_or_more: Item | Sequence[Item]) -> tuple[Item, ...]:

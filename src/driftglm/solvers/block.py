@@ -8,18 +8,16 @@ objective; a path that reaches zero stays there, and only live paths are updated
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray
 from driftglm.objective import Objective, State
 from driftglm.priors import Penalty
-from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
-from driftglm.solvers.coupling import Coupling, Uncoupled
-from driftglm.solvers.journal import Journal, NoJournal
-from driftglm.solvers.kernels import search_inplace, sweep_inplace
+from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
+from driftglm.solvers.coupling import Coupling
+from driftglm.solvers.kernels import Paths, search_inplace, sweep_inplace
 from driftglm.solvers.rowstate import LEAST_DAMPING, RowWork
 from driftglm.solvers.stopping import stands_still
 
@@ -32,11 +30,10 @@ class _Pass(RowWork):
     """Passes over the features of an Objective."""
 
     problem: Objective
-    order: IntArray = field(init=False)
     penalty: Penalty = field(init=False)
 
     @property
-    def _paths(self) -> tuple[FloatArray, BoolArray, FloatArray]:
+    def _paths(self) -> Paths:
         return self.state.beta, self.problem.static, self.problem.zero_below
 
     @property
@@ -45,7 +42,7 @@ class _Pass(RowWork):
         return self.order[self.problem.alive(self.state.beta)[self.order]]
 
     def ascend(self) -> float:
-        """Raise the objective once round intercepts, live paths and noise; returns the largest gradient."""
+        """Update intercepts, live paths and noise once; returns the largest gradient."""
         self.penalty = self.problem.penalty(self.state.beta)
         return self.guarded(self._ascend, self.problem.value)
 
@@ -57,17 +54,9 @@ class _Pass(RowWork):
         penalties = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
         precision, gradient = self.problem.precision(self.state), 0.0
         for block in self.update_blocks(order):
-            met = sweep_inplace(
-                block.order,
-                block.columns,
-                block.rows,
-                block.squares,
-                precision,
-                block.take(penalties),
-                block.take_all(self._paths),
-                self.damping,
-            )
-            gradient = max(gradient, met)
+            paths = block.take_all(self._paths)
+            found = block.inputs, precision, block.take(penalties), paths, self.damping
+            gradient = max(gradient, sweep_inplace(*found))
             block.put_back()
         self.settle(order)
         return max(worst, gradient, self.problem.update_noise(self.state))
@@ -76,7 +65,7 @@ class _Pass(RowWork):
         """Intercepts, then every path to its mode given the others: switches, move of the noise.
 
         The floored objective may fall, so a step is judged by the likelihood alone: it may fall
-        short of what the model promised by the model's own quadratic term at most.
+        short of what the model promised by the model's quadratic term at most.
         """
         while True:
             backup = self.state.copy()
@@ -85,16 +74,8 @@ class _Pass(RowWork):
             self.update_intercepts()
             precision, n_switched = self.problem.precision(self.state), 0
             for block in self.update_blocks(self.order):
-                n_switched += search_inplace(
-                    block.order,
-                    block.columns,
-                    block.rows,
-                    block.squares,
-                    precision,
-                    nodes,
-                    block.take_all(self._paths),
-                    self.damping,
-                )
+                paths = block.take_all(self._paths)
+                n_switched += search_inplace(block.inputs, precision, nodes, paths, self.damping)
                 block.put_back()
             self.settle(self.order)
             if self.problem.family.bounded or self._rose_enough(backup, score, curvature):
@@ -111,12 +92,9 @@ class _Pass(RowWork):
         change = state.eta - old.eta
         precision = problem.by_row(problem.precision(old))
         promise = float(np.sum(precision * (score * change - curvature * change**2)))
-        certain, noise = np.zeros(1), problem.by_row(old.noise)
-        values = [
-            problem.family.log_likelihood(problem.y, eta, certain, problem.weights, noise)
-            for eta in (old.eta, state.eta)
-        ]
-        return bool(values[1] - values[0] >= promise)
+        noise = problem.by_row(old.noise)
+        before, after = (problem.certain_likelihood(eta, noise) for eta in (old.eta, state.eta))
+        return bool(after - before >= promise)
 
 
 def search_start(work: _Pass) -> None:
@@ -127,17 +105,9 @@ def search_start(work: _Pass) -> None:
     null.survey()
     work.order = null.update_order()
     if not objective.family.quadratic and not state.intercept_mean.any():
-        for name in (
-            "intercept_mean",
-            "intercept_variance",
-            "intercept_dynamics",
-            "intercept_divergence",
-        ):
-            setattr(state, name, getattr(null.state, name).copy())
-        state.intercept_h, state.intercept_b = (
-            null.state.intercept_h.copy(),
-            null.state.intercept_b.copy(),
-        )
+        for name, value in vars(null.state).items():
+            if name.startswith("intercept_"):
+                setattr(state, name, value.copy())
         work.restart(state)
     n_steps = objective.design.n_timesteps
     full, single = objective.prior.search_nodes(n_steps), objective.prior.search_nodes(1)
@@ -182,51 +152,34 @@ def _stalled(history: list[float], gradients: list[float]) -> bool:
 
 
 @dataclass(frozen=True)
-class BlockSolver:
+class BlockSolver(Solver[Objective, State]):
     """The default solver: exact block updates, strong sparsity."""
 
-    def solve(
-        self,
-        objectives: Objective | Sequence[Objective],
-        states: State | Sequence[State],
-        *,
-        max_iter: int,
-        tol: float,
-        progress: Progress | None = None,
-        coupling: Coupling | None = None,
-        journal: Journal | None = None,
-    ) -> SolverResult[State]:
-        """Search for a start, then ascend until no coefficient is pulled by more than `tol`."""
-        pairs = zip(as_tuple(objectives), as_tuple(states), strict=True)
-        works = [_Pass(objective, state.copy()) for objective, state in pairs]
-        coupling, journal = coupling or Uncoupled(), journal or NoJournal()
-        history: list[float] = []
+    def run(self, run: Run[Objective, State]) -> SolverResult[State]:
+        """Search for a start, then ascend until no coefficient has a gradient above `tol`."""
+        works = [_Pass(*pair) for pair in zip(run.problems, run.states, strict=True)]
         gradients: list[float] = []
-        if (saved := journal.read()) is not None:
-            history, gradients = saved["history"], saved["gradients"]
-            for work, own in zip(works, saved["works"], strict=True):
-                work.order = own["order"]
-                work.resume(own)
+        if (saved := run.journal.read()) is not None:
+            run.history, gradients = saved["history"], saved["gradients"]
+            for work, stored in zip(works, saved["works"], strict=True):
+                work.resume(stored)
         else:
-            _begin(works, coupling)
+            _begin(works, run.coupling)
         optimality, reason = np.inf, StopReason.MAX_ITER
-        for iteration in range(len(history), max_iter):
+        while not run.exhausted:
             n_alive = sum(int(work.alive.size) for work in works)
             optimality = max(work.ascend() for work in works)
             _recentre(works)
-            coupling.settle([work.state for work in works])
+            run.coupling.settle([work.state for work in works])
             values = sum(work.problem.value(work.state) for work in works)
-            history.append(values + coupling.constant)
-            if progress is not None:
-                progress(iteration + 1, history[-1], n_alive)
-            if optimality <= tol:
+            run.record(values + run.coupling.constant, n_alive)
+            if optimality <= run.tol:
                 reason = StopReason.CONVERGED
                 break
             gradients.append(optimality)
-            if _stalled(history, gradients) or np.isinf(optimality):
+            if _stalled(run.history, gradients) or np.isinf(optimality):
                 reason = StopReason.STALLED
                 break
-            found = [{**work.snapshot(), "order": work.order} for work in works]
-            journal.write({"works": found, "history": history, "gradients": gradients})
-        states = tuple(work.state for work in works)
-        return SolverResult(states, np.array(history), float(optimality), reason)
+            found = [work.snapshot() for work in works]
+            run.journal.write({"works": found, "history": run.history, "gradients": gradients})
+        return run.result((work.state for work in works), optimality, reason)

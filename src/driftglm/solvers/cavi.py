@@ -1,43 +1,30 @@
 """Coordinate ascent on the evidence lower bound, one path at a time.
 
-A pass updates the intercepts, then the shared directions, then the paths (most correlated first), then the
-noise, then the weights of the mixture; each step is the exact maximiser given the rest, so that the
-bound never falls. Where a family's model is not a bound, steps are checked and shortened instead.
-Paths that are almost surely zero are updated every few passes only, and components no feature
-uses are dropped, if the weights have no prior.
+A pass updates the intercepts, then the shared directions, then the paths (most correlated first),
+then the noise, then the weights of the mixture; each step is the exact maximiser given the rest, so
+that the bound never falls. Where a family's model is not a bound, steps are checked and shortened
+instead. Paths that are almost surely zero are updated every few passes only, and components no
+feature uses are dropped, if the weights have no prior.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design import Columns, RowState
+from driftglm.design.base import KernelBlock
 from driftglm.objective import Bound, Posterior
-from driftglm.priors.mixture import (
-    Components,
-    Tables,
-    average_inplace,
-    log_evidences_inplace,
-    weights_inplace,
-)
-from driftglm.priors.weights import (
-    components_in_use,
-    em_inplace,
-    learned_weights,
-    log_weights,
-    renormalized_weights,
-)
-from driftglm.solvers.base import Progress, SolverResult, StopReason, as_tuple
-from driftglm.solvers.coupling import Coupling, Uncoupled
+from driftglm.objective.bound import PathArrays
+from driftglm.priors import mixture, weights
+from driftglm.priors.mixture import Components, Tables
+from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
 from driftglm.solvers.damping import damp_inplace
 from driftglm.solvers.intercepts import average_intercepts
-from driftglm.solvers.journal import Journal, NoJournal, Snapshot
+from driftglm.solvers.journal import Snapshot
 from driftglm.solvers.kernels import gradient_inplace, shift_inplace
 from driftglm.solvers.rowstate import RowWork
 from driftglm.solvers.shared import update_shared
@@ -51,8 +38,8 @@ RARE = 0.1
 N_INNER = 4
 CAUTION = 0.25
 N_FIRST, FIRST_RISE = 30, 0.1
-"""Steps for intercepts and shared directions before the first update of a path, at most, and the rise of the
-bound (in nats) below which they end."""
+"""Steps for intercepts and shared directions before the first update of a path, at most, and the
+rise of the bound (in nats) below which they end."""
 RISE, RISE_SLOW = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
 is close to the end at once and must not stop for being so; several responses climb slowly."""
@@ -61,20 +48,19 @@ STILL = (1e-10, 1e-6)
 
 
 @kernel
-def _update_path_inplace(
-    order: IntArray,
-    columns: tuple[Columns, Columns],
-    rows: RowState,
-    squares: FloatArray,
+def _update_paths_inplace(
+    block: KernelBlock,
     precision: FloatArray,
     damping: float,
-    mixture: tuple[Tables, FloatArray, IntArray, FloatArray],
-    posterior: tuple[
-        FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
-    ],
+    prior: tuple[Tables, FloatArray, IntArray, FloatArray],
+    posterior: PathArrays,
 ) -> None:
-    """One pass over the paths in `order`; everything in `posterior` and the score is updated."""
-    tables, log_pi, groups, unit = mixture
+    """One pass over the paths of a block; `posterior` and the score are updated.
+
+    `prior` holds the components' tables, log weights (G, K), each path's group and its unit.
+    """
+    order, columns, rows, squares = block
+    tables, log_pi, groups, unit = prior
     beta, variance, phi, all_evidence, divergence, curvature, linear = posterior
     n_steps, n_components = beta.shape[1], phi.shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
@@ -90,9 +76,9 @@ def _update_path_inplace(
         if damping < 1.0:
             damp_inplace(h, b, (curvature[i], linear[i], beta[i]), unit[i], damping)
         evidence = all_evidence[i]
-        log_evidences_inplace(h, b, tables, evidence, parts)
-        weights_inplace(evidence, log_pi[groups[i]], new_phi)
-        new_divergence = average_inplace(h, b, tables, new_phi, parts, out)
+        mixture.log_evidences_inplace(h, b, tables, evidence, parts)
+        mixture.weights_inplace(evidence, log_pi[groups[i]], new_phi)
+        new_divergence = mixture.average_inplace(h, b, tables, new_phi, parts, out)
         moved = shifted = 0.0
         for t in range(n_steps):
             change[t] = out[0, t] / unit[i] - beta[i, t]
@@ -117,7 +103,6 @@ class _Work(RowWork):
 
     problem: Bound
     state: Posterior
-    order: IntArray = field(init=False)
     stuck: bool = False
     flat: bool = False
     _tables: tuple[Components, Tables] | None = None
@@ -139,16 +124,14 @@ class _Work(RowWork):
 
     def update_intercepts(self) -> float:
         """Intercepts given the rest."""
-        rows = self.score, self.curvature
-        return average_intercepts(
-            self.problem, self.state, *rows, damping=self.damping, flat=self.flat
-        )
+        given = self.problem, self.state, self.score, self.curvature
+        return average_intercepts(*given, damping=self.damping, flat=self.flat)
 
     def free_intercepts(self) -> None:
         """Let constant intercepts move.
 
-        Steps that are checked would be held against a bound of constant intercepts, which the same
-        intercepts do not reach under the wider prior: no step would be taken. So intercepts begin anew.
+        Steps that are checked would be compared with a bound of constant intercepts, which the same
+        intercepts do not reach under the wider prior: no step would be taken. So they begin anew.
         """
         self.flat = False
         if not self.problem.family.bounded:
@@ -160,42 +143,38 @@ class _Work(RowWork):
         update_shared(self.problem, self.state, self.score, self.curvature, self.damping)
 
     def begin_with_shared(self) -> None:
-        """Intercepts, shared and noise by themselves, before any path has a say.
+        """Intercepts, shared directions and noise by themselves, before any path is updated.
 
-        Paths that were there first would each take a piece of what is spread over all columns.
+        Paths updated first would each take a piece of what all columns have in common.
         """
         if self.problem.shared is None:
             return
-        nothing = np.empty(0, dtype=np.int64)
-
-        def step() -> float:
-            self._update(nothing)
-            return 0.0
-
-        last = self.problem.value(self.state)
+        value = self.problem.value(self.state)
         for _ in range(N_FIRST):
-            self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
-            value = self.problem.value(self.state)
+            self._guarded_update(np.empty(0, dtype=np.int64))
+            last, value = value, self.problem.value(self.state)
             if value - last < FIRST_RISE:
                 break
-            last = value
 
     def update(self, order: IntArray) -> None:
         """One pass over intercepts, the paths in `order` and the noise."""
+        if self._starts_at_points:
+            # Paths given as a start have no posterior yet, whose divergence could be compared:
+            # one cautious step is taken unchecked.
+            self.damping = CAUTION
+            self._update(order)
+            self.damping = 1.0
+        else:
+            self.stuck = not np.isfinite(self._guarded_update(order))
+
+    def _guarded_update(self, order: IntArray) -> float:
+        """A pass that does not lower the bound: 0, or infinity if none was found."""
 
         def step() -> float:
             self._update(order)
             return 0.0
 
-        if self._starts_at_points:
-            # Paths given as a start have no posterior yet, whose divergence could be compared:
-            # a cautious step, as it is.
-            self.damping = CAUTION
-            step()
-            self.damping = 1.0
-            return
-        done = self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
-        self.stuck = not np.isfinite(done)
+        return self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
 
     def _update(self, order: IntArray) -> None:
         bound, posterior = self.problem, self.state
@@ -203,105 +182,70 @@ class _Work(RowWork):
         self.update_intercepts()
         self.update_shared()
         precision = bound.precision(posterior)
-        changing = (
-            posterior.beta,
-            posterior.variance,
-            posterior.phi,
-            posterior.evidence,
-            posterior.divergence,
-            posterior.curvature,
-            posterior.linear,
-        )
         for block in self.update_blocks(order):
-            _update_path_inplace(
-                block.order,
-                block.columns,
-                block.rows,
-                block.squares,
-                precision,
-                self.damping,
-                (self.tables, posterior.log_pi, block.take(bound.groups), block.take(bound.unit)),
-                block.take_all(changing),
-            )
+            features = block.take(bound.groups), block.take(bound.unit)
+            prior = (self.tables, posterior.log_pi, *features)
+            paths = block.take_all(posterior.path_arrays)
+            _update_paths_inplace(block.inputs, precision, self.damping, prior, paths)
             block.put_back()
         self.settle(order)
         bound.update_noise(posterior)
 
 
 @dataclass(frozen=True)
-class CAVISolver:
+class CAVISolver(Solver[Bound, Posterior]):
     """Coordinate-ascent variational inference for the learned prior.
 
     A `warm` start has paths close to final and needs no passes over the live ones alone.
-    `flat_first` keeps the intercepts constant during the first round: an intercept that may move takes all
-    that differs from step to step before any path has a say, and does not give it back.
+    `flat_first` keeps the intercepts constant during the first round: an intercept that may move
+    takes all that differs from step to step before any path is updated, and does not give it back.
     """
 
     warm: bool = False
     flat_first: bool = False
 
-    def solve(
-        self,
-        bounds: Bound | Sequence[Bound],
-        posteriors: Posterior | Sequence[Posterior],
-        *,
-        max_iter: int,
-        tol: float,
-        progress: Progress | None = None,
-        coupling: Coupling | None = None,
-        journal: Journal | None = None,
-    ) -> SolverResult[Posterior]:
+    def run(self, run: Run[Bound, Posterior]) -> SolverResult[Posterior]:
         """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
-        pairs = zip(as_tuple(bounds), as_tuple(posteriors), strict=True)
-        works = [_Work(bound, posterior.copy()) for bound, posterior in pairs]
-        climb = _Climb(works, coupling or Uncoupled(), max_iter, progress)
-        journal = journal or NoJournal()
-        n_rows = works[0].problem.n_rows
+        pairs = zip(run.problems, run.states, strict=True)
+        climb = _Climb(run, [_Work(bound, posterior) for bound, posterior in pairs])
+        n_rows = run.problems[0].n_rows
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
-        n_rounds, least = 0, RISE_SLOW if self.warm or len(works) > 1 else RISE
-        if (saved := journal.read()) is not None:
+        n_rounds, least = 0, RISE_SLOW if self.warm or len(climb.works) > 1 else RISE
+        if (saved := run.journal.read()) is not None:
             last, n_rounds = saved["last"], saved["n_rounds"]
             climb.resume(saved)
         elif self.flat_first:
             climb.begin_flat()
         else:
             climb.begin()
-        while not climb.exhausted:
+        while not run.exhausted:
             climb.all_paths()
             if not self.warm:
                 climb.live_paths()
-            rise, last = climb.history[-1] - last, climb.history[-1]
-            if rise < least * tol * n_rows:
-                stuck = any(work.stuck for work in works)
+            rise, last = run.history[-1] - last, run.history[-1]
+            if rise < least * run.tol * n_rows:
+                stuck = any(work.stuck for work in climb.works)
                 reason = StopReason.STALLED if stuck else StopReason.CONVERGED
                 break
             n_rounds += 1
-            if not climb.exhausted:  # a bold step is worth what the next pass makes of it
+            if not run.exhausted:  # a bold step is worth what the next pass makes of it
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
-                journal.write({**climb.snapshot(), "last": last, "n_rounds": n_rounds})
-        optimality = float(rise / (least * n_rows))
-        return SolverResult(climb.posteriors, np.array(climb.history), optimality, reason)
+                run.journal.write({**climb.snapshot(), "last": last, "n_rounds": n_rounds})
+        return run.result(climb.posteriors, rise / (least * n_rows), reason)
 
 
 @dataclass
 class _Climb:
     """Passes over all paths or the live ones, each recorded with the bound it reached."""
 
+    run: Run[Bound, Posterior]
     works: list[_Work]
-    coupling: Coupling
-    max_iter: int
-    progress: Progress | None
-    history: list[float] = field(default_factory=list)
     backup: tuple[Posterior, ...] | None = None
 
     @property
     def posteriors(self) -> tuple[Posterior, ...]:
         return tuple(work.state for work in self.works)
-
-    @property
-    def exhausted(self) -> bool:
-        return len(self.history) >= self.max_iter
 
     @property
     def _learns(self) -> bool:
@@ -310,15 +254,15 @@ class _Climb:
     def begin(self) -> None:
         """Settle the intercepts and the order in which to update features."""
         self.share_weights()
-        self.coupling.settle(self.posteriors)
+        self._settle()
         for work in self.works:
             if not work.problem.family.quadratic and not work.state.intercept_h.any():
                 work.set_intercepts()
-        self.coupling.settle(self.posteriors)
+        self._settle()
         for work in self.works:
             work.order = _order(work)
             work.begin_with_shared()
-        self.coupling.settle(self.posteriors)
+        self._settle()
 
     def begin_flat(self) -> None:
         """The first round with intercepts that are constant over time; it is not recorded.
@@ -332,27 +276,27 @@ class _Climb:
         self._update_live(N_INNER)
         for work in self.works:
             work.free_intercepts()
-        self.coupling.settle(self.posteriors)
+        self._settle()
 
     def snapshot(self) -> Snapshot:
         """What it takes to go on with the next round."""
-        works = [
-            {**work.snapshot(), "order": work.order, "stuck": work.stuck} for work in self.works
-        ]
-        backup = None if self.backup is None else list(self.backup)
-        return {"works": works, "history": self.history, "backup": backup}
+        works = [{**work.snapshot(), "stuck": work.stuck} for work in self.works]
+        return {"works": works, "history": self.run.history, "backup": self.backup}
 
     def resume(self, saved: Snapshot) -> None:
         """Go on with the round after a snapshot."""
         self.share_weights()
-        self.history = saved["history"]
-        self.backup = None if saved["backup"] is None else tuple(saved["backup"])
-        for work, own in zip(self.works, saved["works"], strict=True):
-            work.order, work.stuck = own["order"], own["stuck"]
-            work.resume(own)
+        self.run.history = saved["history"]
+        self.backup = saved["backup"] and tuple(saved["backup"])
+        for work, stored in zip(self.works, saved["works"], strict=True):
+            work.stuck = stored["stuck"]
+            work.resume(stored)
+
+    def _settle(self) -> None:
+        self.run.coupling.settle(self.posteriors)
 
     def value(self) -> float:
-        return self.coupling.constant + sum(w.problem.value(w.state) for w in self.works)
+        return self.run.coupling.constant + sum(w.problem.value(w.state) for w in self.works)
 
     def share_weights(self) -> None:
         """Responses share their weights, whose prior counts once."""
@@ -360,23 +304,21 @@ class _Climb:
             work.state.prior_counts = np.zeros_like(work.state.prior_counts)
 
     def _record(self) -> None:
-        self.history.append(self.value())
-        if self.progress is not None:
-            n_in = sum(int((each.inclusion > INCLUDED).sum()) for each in self.posteriors)
-            self.progress(len(self.history), self.history[-1], n_in)
+        n_in = sum(int((each.inclusion > INCLUDED).sum()) for each in self.posteriors)
+        self.run.record(self.value(), n_in)
 
     def _update_all(self) -> None:
         for work in self.works:
             work.update(work.order)
-        self.coupling.settle(self.posteriors)
+        self._settle()
 
     def all_paths(self) -> None:
         """Update every path; if a bold step for the weights did not pay, take the cautious one."""
         self._update_all()
-        if self.backup is not None and self.value() < self.history[-1]:
+        if self.backup is not None and self.value() < self.run.history[-1]:
             for work, posterior in zip(self.works, self.backup, strict=True):
                 work.restart(posterior)
-            self.coupling.settle(self.posteriors)
+            self._settle()
             self._update_all()
         self.backup = None
         self._record()
@@ -384,10 +326,9 @@ class _Climb:
     def live_paths(self) -> None:
         """A few passes over the paths that may matter; they cost little and do most."""
         for _ in range(N_INNER):
-            if self.exhausted:
-                return
-            self._update_live()
-            self._record()
+            if not self.run.exhausted:
+                self._update_live()
+                self._record()
 
     def _update_live(self, times: int = 1) -> None:
         for _ in range(times):
@@ -395,7 +336,7 @@ class _Climb:
                 _learn_weights(self.works)
             for work in self.works:
                 work.update(work.order[work.state.inclusion[work.order] > RARE])
-            self.coupling.settle(self.posteriors)
+            self._settle()
 
     def learn_boldly(self, n_steps: int) -> None:
         """Update the weights, drop idle components, then look far ahead with a copy in hand."""
@@ -413,7 +354,7 @@ def _learn_boldly(works: list[_Work], n_steps: int) -> None:
     """
     log_pi = works[0].state.log_pi.copy()
     for g in range(log_pi.shape[0]):
-        # A component the group cannot have may fit so much better that all others underflow beside it.
+        # A component the group cannot have may fit so much better that all others underflow.
         possible = np.isfinite(log_pi[g])
         parts = [_of(w.state.evidence, w.problem.groups == g, possible) for w in works]
         evidence = np.concatenate(parts)
@@ -422,8 +363,8 @@ def _learn_boldly(works: list[_Work], n_steps: int) -> None:
         evidence -= evidence.max(axis=1, keepdims=True)
         likelihood = np.exp(evidence, out=evidence)
         pi, prior = np.exp(log_pi[g, possible]), works[0].state.prior_counts[g, possible]
-        em_inplace(likelihood, prior, n_steps, pi)
-        log_pi[g, possible] = log_weights(pi)
+        weights.em_inplace(likelihood, prior, n_steps, pi)
+        log_pi[g, possible] = weights.log_weights(pi)
     for work in works:
         work.state.log_pi = log_pi
 
@@ -452,21 +393,20 @@ def _learn_weights(works: list[_Work]) -> None:
     """The EM step for the weights, given the present posteriors."""
     counts = np.sum([work.problem.counts(work.state) for work in works], axis=0)
     first = works[0].state
-    log_pi = learned_weights(counts + first.prior_counts, first.log_pi)
+    log_pi = weights.learned_weights(counts + first.prior_counts, first.log_pi)
     for work in works:
         work.state.log_pi = log_pi
 
 
 def _drop_components(posteriors: tuple[Posterior, ...]) -> None:
     """Forget components that hold next to no features; all paths must be updated next."""
-    keep = components_in_use(posteriors[0].log_pi)
+    keep = weights.components_in_use(posteriors[0].log_pi)
     if keep.all():
         return
-    log_pi = renormalized_weights(posteriors[0].log_pi, keep)
+    log_pi = weights.renormalized_weights(posteriors[0].log_pi, keep)
     for posterior in posteriors:
         posterior.components = posterior.components.take(keep)
         posterior.grid_positions = posterior.grid_positions[keep]
         posterior.log_pi = log_pi
-        posterior.prior_counts = np.ascontiguousarray(posterior.prior_counts[:, keep])
-        posterior.phi = np.ascontiguousarray(posterior.phi[:, keep])
-        posterior.evidence = np.ascontiguousarray(posterior.evidence[:, keep])
+        for name in ("prior_counts", "phi", "evidence"):
+            setattr(posterior, name, np.ascontiguousarray(getattr(posterior, name)[:, keep]))

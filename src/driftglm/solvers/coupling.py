@@ -1,6 +1,6 @@
 """Several responses fitted to one design: what ties them together.
 
-Responses (the classes of a softmax, the words of a text) are Poisson regressions of their own once
+Responses (the classes of a softmax, the words of a text) are separate Poisson regressions once
 every row has a free log-rate mu_n in their common offset. Given mu they do not interact; given
 them mu has a closed form, and at that value the Poisson objective is the multinomial one up to a
 constant:
@@ -30,15 +30,12 @@ class Coupling(Protocol):
     @property
     def constant(self) -> float:
         """Added to the sum of the responses' objectives."""
-        ...
 
     def settle(self, states: Sequence[State]) -> None:
         """Bring the common part of every response in step; the joint objective must not fall."""
-        ...
 
     def arrays(self) -> tuple[FloatArray, ...]:
         """What `settle` changes beside the states."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,7 @@ class Softmax:
 
     def settle(self, states: Sequence[State]) -> None:
         """mu_n = log N_n - log sum_k E[exp(eta_nk)], the expectation tilted."""
-        tilts = self.tilts or tuple(np.zeros(1) for _ in states)
-        log_total, rates = _log_total(states, tilts)
+        log_total, rates = _log_total(states, self.tilts or [np.zeros(1)] * len(states))
         if self.tilts:
             log_total = self._tilt(states, log_total, rates)
         change = np.log(self.totals) - log_total
@@ -103,8 +99,7 @@ class Softmax:
         """Move the tilts to the shares, row by row where that tightens the bound."""
         shares = [np.exp(rate - log_total) for rate in rates]
         new_total, _ = _log_total(states, shares)
-        old = new_total * 0.0 + log_total
-        new = new_total.copy()
+        old, new = log_total.copy(), new_total.copy()
         for state, tilt, share in zip(states, self.tilts, shares, strict=True):
             old += 0.5 * tilt**2 * state.eta_variance
             new += 0.5 * share**2 * state.eta_variance
@@ -118,12 +113,7 @@ def _log_total(
     states: Sequence[State], tilts: Sequence[FloatArray]
 ) -> tuple[FloatArray, list[FloatArray]]:
     """log sum_k of the tilted expectations, and their logarithms."""
-    rates = [
-        state.eta + (0.5 - tilt) * state.eta_variance
-        for state, tilt in zip(states, tilts, strict=True)
-    ]
+    pairs = zip(states, tilts, strict=True)
+    rates = [state.eta + (0.5 - tilt) * state.eta_variance for state, tilt in pairs]
     top = np.max(rates, axis=0)
-    total = np.zeros_like(top)
-    for rate in rates:
-        total += np.exp(rate - top)
-    return top + np.log(total), rates
+    return top + np.log(sum(np.exp(rate - top) for rate in rates)), rates

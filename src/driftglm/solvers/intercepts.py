@@ -1,4 +1,4 @@
-"""The intercepts' own step: intercept and always-in paths, one after the other, in closed form."""
+"""The update of the intercepts, one after the other, in closed form."""
 
 from __future__ import annotations
 
@@ -9,16 +9,10 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.objective import Problem, State
+from driftglm.priors import mixture
 from driftglm.priors.gaussian_path import best_intercept_dynamics, kl_divergence, posterior_inplace
 from driftglm.priors.learned import intercept_components, intercept_log_weights
-from driftglm.priors.mixture import (
-    Components,
-    Tables,
-    average_inplace,
-    log_evidences_inplace,
-    weights_inplace,
-    with_empty_steps,
-)
+from driftglm.priors.mixture import Components, Tables, with_empty_steps
 from driftglm.solvers.damping import damp_inplace
 
 
@@ -33,12 +27,12 @@ def update_intercepts(
 ) -> float:
     """Set every intercept's posterior given the rest; `score` is kept in step.
 
-    The component of the deviations (variance, autocorrelation) is set to the one of highest evidence,
-    which is where EM would end. Returns the largest scaled gradient met, in the units of
+    Variance and autocorrelation of the deviations are set to those of highest evidence, which is
+    where EM would end. Returns the largest scaled gradient met, in the units of
     `SolverResult.optimality`. `state.eta` is not touched.
 
-    An intercept that has no component to learn is a point where the family is not quadratic: a mode, as
-    the paths are.
+    An intercept that does not move is a point where the family is not quadratic: a mode, as the
+    paths are.
     """
     worst = 0.0
     for j, h, b in _each_intercept(problem, state, score, curvature, damping):
@@ -65,30 +59,19 @@ def average_intercepts(
     damping: float = 1.0,
     flat: bool = False,
 ) -> float:
-    """As `update_intercepts`, but averaged over the components of `intercept_components` instead of choosing.
+    """As `update_intercepts`, but averaged over the components instead of choosing one.
 
-    `flat` keeps all intercepts constant over time.
+    The components are those of `intercept_components`; `flat` keeps all intercepts constant.
     """
-    worst = 0.0
+    worst, intercepts = 0.0, problem.intercepts
     for j, h, b in _each_intercept(problem, state, score, curvature, damping):
-        intercepts = problem.intercepts
-        out, state.intercept_divergence[j], component = intercept_posterior(
-            float(intercepts.scale[j]), bool(intercepts.static[j]) or flat, h, b
-        )
-        state.intercept_dynamics[j] = component
+        kind = float(intercepts.scale[j]), bool(intercepts.static[j]) or flat
+        out, phi, state.intercept_divergence[j] = _averaged(*kind, h, b)
+        rho, moving = intercept_tables(*kind, h.size)[0].rho, float(phi[1:].sum())
+        mean_rho = float(phi[1:] @ rho[1:]) / moving if moving > 0 else 1.0
+        state.intercept_dynamics[j] = moving, mean_rho
         worst = max(worst, _set_intercept(state, j, out, h))
     return worst
-
-
-def intercept_posterior(
-    scale: float, static: bool, h: FloatArray, b: FloatArray
-) -> tuple[FloatArray, float, tuple[float, float]]:
-    """Mean and variance (2, T), divergence from the prior, and (P(moving), E[rho | moving])."""
-    components, _ = intercept_tables(scale, h.size, static)
-    out, phi, divergence = _averaged(scale, static, h, b)
-    moving = float(phi[1:].sum())
-    rho = float(phi[1:] @ components.rho[1:]) / moving if moving > 0 else 1.0
-    return out, divergence, (moving, rho)
 
 
 def intercept_forecast(
@@ -100,17 +83,17 @@ def intercept_forecast(
 
 
 def forecast_of_dynamics(
-    component: tuple[float, float], h: FloatArray, b: FloatArray, n_steps: int
+    dynamics: tuple[float, float], h: FloatArray, b: FloatArray, n_steps: int
 ) -> tuple[float, float]:
-    """The same under one component, the variance and autocorrelation of an intercept's deviations."""
+    """The same if variance and autocorrelation of an intercept's deviations are given."""
     h, b = with_empty_steps(h, b, n_steps)
     out = np.empty((3, h.size))
-    posterior_inplace(h, b, (np.inf, *component), out)
+    posterior_inplace(h, b, (np.inf, *dynamics), out)
     return float(out[0, -1]), float(out[1, -1])
 
 
 @lru_cache(maxsize=64)
-def intercept_tables(scale: float, n_timesteps: int, static: bool) -> tuple[Components, Tables]:
+def intercept_tables(scale: float, static: bool, n_timesteps: int) -> tuple[Components, Tables]:
     """An intercept's components and their tables, which are asked for in every pass."""
     components = intercept_components(scale, n_timesteps, static=static)
     return components, components.tables()
@@ -120,17 +103,13 @@ def _averaged(
     scale: float, static: bool, h: FloatArray, b: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
     """Mean and variance (2, T), weights of the components, divergence from the prior."""
-    components, tables = intercept_tables(scale, h.size, static)
+    components, tables = intercept_tables(scale, static, h.size)
     log_pi = intercept_log_weights(components.count)
-    evidence, parts, phi = (
-        np.empty(components.count),
-        np.empty((3, components.count)),
-        np.empty(components.count),
-    )
-    log_evidences_inplace(h, b, tables, evidence, parts)
-    weights_inplace(evidence, log_pi, phi)
-    out = np.empty((2, h.size))
-    divergence = average_inplace(h, b, tables, phi, parts, out)
+    evidence, phi = np.empty(components.count), np.empty(components.count)
+    parts, out = np.empty((3, components.count)), np.empty((2, h.size))
+    mixture.log_evidences_inplace(h, b, tables, evidence, parts)
+    mixture.weights_inplace(evidence, log_pi, phi)
+    divergence = mixture.average_inplace(h, b, tables, phi, parts, out)
     return out, phi, divergence - float(phi @ log_pi)
 
 
@@ -147,7 +126,7 @@ def intercept_information(
 def _each_intercept(
     problem: Problem, state: State, score: FloatArray, curvature: FloatArray, damping: float
 ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-    """Every intercept with its h and b; the score follows what is done to the intercept in between."""
+    """Every intercept with its h and b; the score follows what the caller does to it."""
     for j, column in enumerate(problem.intercepts.columns):
         before = state.intercept_mean[j].copy()
         h, b = intercept_information(problem, state, j, score, curvature)

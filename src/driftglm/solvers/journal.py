@@ -1,7 +1,7 @@
-"""Where solvers write down how far they are, so that a fit can be gone on with.
+"""Where solvers store how far they are, so that an interrupted fit can be continued.
 
 A snapshot is made of plain values, arrays and the few classes a state consists of; with it goes
-everything a solver's loop needs, so that going on gives the numbers of a run without a break.
+everything a solver's loop needs, so that a continued run gives the numbers of one in one go.
 """
 
 from __future__ import annotations
@@ -23,23 +23,20 @@ KIND, ARRAY, ITEMS = "kind", "array", "items"
 
 
 class Journal(Protocol):
-    """Keeps the last snapshot of one solver."""
+    """Stores the last snapshot of one solver."""
 
     def read(self) -> Snapshot | None:
-        """The snapshot to go on from, if there is one."""
-        ...
+        """The snapshot to continue from, if there is one."""
 
     def due(self) -> bool:
-        """Whether a snapshot would be kept now; for those that are dear to make."""
-        ...
+        """Whether a snapshot would be stored now; for those that take long to make."""
 
     def write(self, snapshot: Snapshot, *, last: bool = False) -> None:
-        """Keep a snapshot; who is asked too often may let it pass, but for the last one."""
-        ...
+        """Store a snapshot; all but the last may be skipped where they come too often."""
 
 
 class NoJournal:
-    """For fits nobody wants to go on with."""
+    """For fits that will not be continued."""
 
     def read(self) -> Snapshot | None:
         """Nothing."""
@@ -64,7 +61,7 @@ def share_again(coupling: Coupling, arrays: Sequence[np.ndarray]) -> None:
         array[:] = saved
 
 
-def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
     """A snapshot as JSON, its arrays put into `arrays`."""
     if isinstance(value, np.ndarray):
         name = f"a{len(arrays)}"
@@ -80,7 +77,7 @@ def encode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+def decode(value: object, arrays: dict[str, np.ndarray]) -> Any:
     """What `encode` was given; tuples come back as lists."""
     if isinstance(value, list):
         return [decode(each, arrays) for each in value]

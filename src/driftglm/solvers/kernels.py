@@ -3,7 +3,7 @@
 Both kernels update features in a given order. An update needs, per step, the gradient
 g_t = sum x * score and the curvature h_t = sum x^2 * curvature; the path's new value then solves
 a tridiagonal system, and the score is kept in step with it. One update costs O(entries + T), also
-when columns are centred: what centring adds to eta is one number per step, kept aside.
+when columns are centred: what centring adds to eta is one number per step, stored by itself.
 
 Gradients are read from one set of columns and changes written through another. They are the same
 where the rows are at hand; where they are not, see `UpdateBlock`.
@@ -14,12 +14,16 @@ from __future__ import annotations
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design import Columns, RowState
-from driftglm.design.columns import add_segment, dot_segment
+from driftglm._typing import BoolArray, FloatArray
+from driftglm.design.base import Columns, KernelBlock, Pair, RowState
+from driftglm.design.column_kernels import add_segment, dot_segment
 from driftglm.priors.chain import solve_tridiagonal_inplace
 
 N_SEARCH_STEPS = 50
+
+Paths = tuple[FloatArray, BoolArray, FloatArray]
+"""beta, which a kernel changes; which paths are static; and the squared length below which a path
+is set to zero."""
 
 
 @kernel
@@ -56,13 +60,39 @@ def shift_inplace(columns: Columns, i: int, change: FloatArray, state: RowState)
 
 
 @kernel
-def _pool_inplace(g: FloatArray, h: FloatArray) -> None:
-    """A static path sees all steps as one: put the sums at step 0, which stands for all."""
+def _information_inplace(
+    block: KernelBlock, i: int, precision: FloatArray, static: bool, out: FloatArray
+) -> int:
+    """Gradient and curvature of one path into `out` (2, T); returns the length of the path.
+
+    A static path sees all steps as one: the sums are put at step 0, which stands for all.
+    """
+    _, columns, rows, squares = block
+    g, h = out[0], out[1]
+    gradient_inplace(columns[0], i, rows, g)
+    for t in range(g.shape[0]):
+        g[t] *= precision[t]
+        h[t] = precision[t] * squares[i, t]
+    if not static:
+        return g.shape[0]
     g[0], h[0] = g.sum(), h.sum()
+    return 1
 
 
 @kernel
-def _largest_gradient(
+def _set_path_inplace(
+    block: KernelBlock, i: int, new: FloatArray, path: FloatArray, change: FloatArray
+) -> None:
+    """Give one path its new values (one: at all steps), and keep the score in step."""
+    for t in range(path.shape[0]):
+        value = new[min(t, new.shape[0] - 1)]
+        change[t] = value - path[t]
+        path[t] = value
+    shift_inplace(block[1][1], i, change, block[2])
+
+
+@kernel
+def largest_gradient(
     path: FloatArray, g: FloatArray, h: FloatArray, penalty: FloatArray, n: int
 ) -> float:
     """Largest derivative of the objective along one path, scaled by its conditional deviation."""
@@ -76,10 +106,13 @@ def _largest_gradient(
 
 
 @kernel
-def _solve_inplace(
+def solve_inplace(
     h: FloatArray, b: FloatArray, penalty: FloatArray, work: FloatArray, n: int
-) -> None:
-    """work[0, :n] = (diag(h) + P)^-1 b with P the chain of (omega, omega_alpha, omega_end)."""
+) -> float:
+    """work[0, :n] = (diag(h) + P)^-1 b with P the chain of (omega, omega_alpha, omega_end).
+
+    Returns the squared length of the answer.
+    """
     for t in range(n):
         work[0, t] = b[t]
         work[1, t] = h[t] + penalty[0]
@@ -87,55 +120,37 @@ def _solve_inplace(
     work[1, 0] += penalty[2]
     work[1, n - 1] += penalty[2]
     solve_tridiagonal_inplace(work[1, :n], work[2, :n], work[0, :n])
+    size = 0.0
+    for t in range(n):
+        size += work[0, t] ** 2
+    return size
 
 
 @kernel
 def sweep_inplace(
-    order: IntArray,
-    columns: tuple[Columns, Columns],
-    state: RowState,
-    squares: FloatArray,
-    precision: FloatArray,
-    penalties: FloatArray,
-    paths: tuple[FloatArray, BoolArray, FloatArray],
-    damping: float,
+    block: KernelBlock, precision: FloatArray, penalties: FloatArray, paths: Paths, damping: float
 ) -> float:
-    """One pass of majorise-minimise over the paths named in `order`.
+    """One pass of majorise-minimise over the paths of a block.
 
-    `columns` are those of a `UpdateBlock`; `state` is changed in place; `squares` the sums of
-    curvature * x^2; `precision` (T,) that of every step; `penalties` (n_features, 3) the quadratic bound
-    of the prior; `paths` is (beta, static, zero_below), the first changed. A `damping` below 1
-    takes the curvature for larger than it is. Returns the largest scaled gradient met on the way.
+    The block's rows are changed in place. `precision` (T,) is that of every step, `penalties`
+    (n_features, 3) the quadratic bound of the prior. A `damping` below 1 takes the curvature for
+    larger than it is. Returns the largest scaled gradient met on the way.
     """
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
-    g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
-    change, work = np.empty(n_steps), np.empty((3, n_steps))
+    slope, b, change = np.empty((2, n_steps)), np.empty(n_steps), np.empty(n_steps)
+    g, h = slope[0], slope[1]
+    work = np.empty((3, n_steps))
     worst = 0.0
-    for i in order:
-        gradient_inplace(columns[0], i, state, g)
-        n = n_steps
-        for t in range(n_steps):
-            g[t] *= precision[t]
-            h[t] = precision[t] * squares[i, t]
-        if static[i]:
-            _pool_inplace(g, h)
-            n = 1
-        worst = max(worst, _largest_gradient(beta[i], g, h, penalties[i], n))
+    for i in block[0]:
+        n = _information_inplace(block, i, precision, static[i], slope)
+        worst = max(worst, largest_gradient(beta[i], g, h, penalties[i], n))
         for t in range(n):
             h[t] /= damping
             b[t] = g[t] + h[t] * beta[i, t]
-        _solve_inplace(h, b, penalties[i], work, n)
-        size = 0.0
-        for t in range(n):
-            size += work[0, t] ** 2
-        if size < zero_below[i]:
+        if solve_inplace(h, b, penalties[i], work, n) < zero_below[i]:
             work[0, :n] = 0.0
-        for t in range(n_steps):
-            new = work[0, 0] if static[i] else work[0, t]
-            change[t] = new - beta[i, t]
-            beta[i, t] = new
-        shift_inplace(columns[1], i, change, state)
+        _set_path_inplace(block, i, work[0, :n], beta[i], change)
     return worst
 
 
@@ -186,10 +201,8 @@ def _conditional_mode_inplace(
     penalty, work = np.empty(3), np.empty((3, n))
     for _ in range(N_SEARCH_STEPS):
         _penalty_inplace(path, nodes, n, penalty)
-        _solve_inplace(h, b, penalty, work, n)
-        size = moved = 0.0
+        size, moved = solve_inplace(h, b, penalty, work, n), 0.0
         for t in range(n):
-            size += work[0, t] ** 2
             moved += (work[0, t] - path[t]) ** 2
             path[t] = work[0, t]
         if size < zero_below:
@@ -201,14 +214,7 @@ def _conditional_mode_inplace(
 
 @kernel
 def search_inplace(
-    order: IntArray,
-    columns: tuple[Columns, Columns],
-    state: RowState,
-    squares: FloatArray,
-    precision: FloatArray,
-    nodes: tuple[FloatArray, FloatArray],
-    paths: tuple[FloatArray, BoolArray, FloatArray],
-    damping: float,
+    block: KernelBlock, precision: FloatArray, nodes: Pair, paths: Paths, damping: float
 ) -> int:
     """One pass that takes every path, zero or not, to its mode given the others.
 
@@ -218,31 +224,18 @@ def search_inplace(
     """
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
-    g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
+    slope, b = np.empty((2, n_steps)), np.empty(n_steps)
     path, change = np.empty(n_steps), np.empty(n_steps)
+    g, h = slope[0], slope[1]
     n_switched = 0
-    for i in order:
-        gradient_inplace(columns[0], i, state, g)
-        n = n_steps
-        for t in range(n_steps):
-            g[t] *= precision[t]
-            h[t] = precision[t] * squares[i, t] / damping
-        if static[i]:
-            _pool_inplace(g, h)
-            n = 1
-        was_zero = True
+    for i in block[0]:
+        n = _information_inplace(block, i, precision, static[i], slope)
+        was_zero = not beta[i].any()
         for t in range(n):
+            h[t] /= damping
             path[t] = beta[i, t]
             b[t] = g[t] + h[t] * beta[i, t]
-            was_zero = was_zero and path[t] == 0.0
         _conditional_mode_inplace(h, b, nodes[1] if static[i] else nodes[0], zero_below[i], path, n)
-        is_zero = True
-        for t in range(n_steps):
-            new = path[0] if static[i] else path[t]
-            is_zero = is_zero and new == 0.0
-            change[t] = new - beta[i, t]
-            beta[i, t] = new
-        if not (was_zero and is_zero):
-            shift_inplace(columns[1], i, change, state)
-        n_switched += was_zero != is_zero
+        _set_path_inplace(block, i, path[:n], beta[i], change)
+        n_switched += was_zero == beta[i].any()
     return n_switched

@@ -15,11 +15,11 @@ from driftglm.solvers.intercepts import update_intercepts
 from driftglm.solvers.journal import Snapshot
 
 LEAST_DAMPING = 1e-6
-N_LEVEL_STEPS = 5
+N_INTERCEPT_STEPS = 5
 ROUNDING = 1e-11
 """A value that falls by less than this times its size has not fallen."""
 NEAR = 1e-3
-"""Intercepts whose gradient is below this need no further step of their own."""
+"""Intercepts whose gradient is below this need no further step without the paths."""
 
 
 def update_order(design: Design, score: FloatArray, squares: FloatArray) -> IntArray:
@@ -42,6 +42,7 @@ class RowWork:
     problem: Problem
     state: State
     damping: float = 1.0
+    order: IntArray = field(init=False)
     score: FloatArray = field(init=False)
     curvature: FloatArray = field(init=False)
     squares: FloatArray = field(init=False)
@@ -75,12 +76,14 @@ class RowWork:
 
     def snapshot(self) -> Snapshot:
         """What it takes to go on from here."""
-        found: Snapshot = {"state": self.state, "damping": self.damping}
+        found: Snapshot = {"state": self.state, "damping": self.damping, "order": self.order}
         return found if self._quadratic else {**found, "moments": self._moments}
 
     def resume(self, snapshot: Snapshot) -> None:
         """Go on from a snapshot, to the last digit as without a break."""
-        self.state, self.damping = snapshot["state"], snapshot["damping"]
+        self.state, self.damping, self.order = (
+            snapshot[name] for name in ("state", "damping", "order")
+        )
         self._rows = None
         if not self._quadratic:
             self._moments = snapshot["moments"]
@@ -109,14 +112,9 @@ class RowWork:
     def _evaluate(self) -> None:
         """Value, score and curvature have much in common: one pass over the rows for all three."""
         problem, state = self.problem, self.state
-        state.log_likelihood, *rows = problem.family.evaluate(
-            problem.y,
-            state.eta,
-            state.eta_variance,
-            problem.weights,
-            problem.by_row(state.noise),
-        )
-        self._rows = rows[0], rows[1]
+        rows = problem.y, state.eta, state.eta_variance, problem.weights
+        found = problem.family.evaluate(*rows, problem.by_row(state.noise))
+        state.log_likelihood, self._rows = found[0], found[1:]
 
     def _weigh(self, order: IntArray) -> None:
         self.problem.design.weigh_inplace(self.curvature, order, self.squares, self.sums)
@@ -125,8 +123,7 @@ class RowWork:
         """eta and its variance from what paths and intercepts contribute."""
         state, problem = self.state, self.problem
         state.eta = self._moments[0] + problem.offset
-        for column, path in zip(problem.intercepts.columns, state.intercept_mean, strict=True):
-            state.eta += column * problem.design.to_rows(path)
+        problem.add_intercepts_inplace(state.intercept_mean, state.eta)
         if problem.shared is not None and state.shared.variance > 0:
             state.eta += problem.shared.scores.times(state.shared.mean)
         intercepts = problem.intercept_row_variance(state)
@@ -155,9 +152,8 @@ class RowWork:
 
     def update_intercepts(self) -> float:
         """Intercepts given the rest; returns the largest scaled gradient met."""
-        return update_intercepts(
-            self.problem, self.state, self.score, self.curvature, damping=self.damping
-        )
+        rows = self.score, self.curvature
+        return update_intercepts(self.problem, self.state, *rows, damping=self.damping)
 
     def set_intercepts(self) -> float:
         """A step for the intercepts alone, or several until they are close to their best."""
@@ -172,13 +168,13 @@ class RowWork:
         def value(state: State) -> float:
             if not first:
                 return self.problem.common_value(state)
-            # Before their first step intercepts have no posterior, whose spread and divergence could
-            # be held against them: the fit of the means alone must not get worse.
+            # Before their first update intercepts have no posterior, so its variance and divergence
+            # do not count yet: the fit of the means alone must not get worse.
             certain = dataclasses.replace(state, eta_variance=np.zeros(1), log_likelihood=None)
             return self.problem.common_value(certain) + float(state.intercept_divergence.sum())
 
         worst = np.inf
-        for _ in range(1 if self._quadratic else N_LEVEL_STEPS):
+        for _ in range(1 if self._quadratic else N_INTERCEPT_STEPS):
             first = not self.state.intercept_h.any()
             worst = self.guarded(step, value)
             if worst < NEAR:
@@ -199,7 +195,7 @@ class RowWork:
             self.score -= self.curvature * design.to_rows(steps[0])
 
     def settle(self, order: IntArray) -> None:
-        """Bring eta in step with intercepts and with the paths in `order`, and the noise with eta."""
+        """Bring eta in step with the intercepts and with the paths in `order`."""
         if self._quadratic:
             self.state.eta += (self._start - self.score) / self.curvature
             return
@@ -215,17 +211,14 @@ class RowWork:
         """
         if self.problem.family.bounded:
             return step()
-        before = value(self.state)
-        backup = self.state.copy()
-        tried_once = False
+        before, backup = value(self.state), self.state.copy()
+        first = self.damping
         while self.damping > LEAST_DAMPING:
             result = step()
-            after = value(self.state)
-            if after >= before - ROUNDING * abs(before):
-                if not tried_once:
-                    self.damping = min(1.0, 2.0 * self.damping)
+            if value(self.state) >= before - ROUNDING * abs(before):
+                if self.damping == first:
+                    self.damping = min(1.0, 2.0 * first)
                 return result
-            tried_once = True
             self.damping *= 0.5
             self.restart(backup.copy())
         self.damping = 1.0

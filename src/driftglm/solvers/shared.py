@@ -1,7 +1,8 @@
-"""The step of the shared directions: all directions at once, with the variance of highest evidence."""
+"""The update of the shared directions, all at once, with the variance of highest evidence."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,7 @@ def posterior(h: FloatArray, b: FloatArray) -> SharedState:
     a = np.einsum("rq,r->q", vectors, b)
     variance = _best_variance(d, a)
     if variance == 0.0:
-        off = SharedState.off(b.size)
-        off.h, off.b = h, b
-        return off
+        return dataclasses.replace(SharedState.off(b.size), h=h, b=b)
     shrunk = variance / (1.0 + variance * d)
     along = shrunk * a
     covariance = np.einsum("rk,k,qk->rq", vectors, shrunk, vectors)
@@ -68,9 +67,9 @@ def posterior(h: FloatArray, b: FloatArray) -> SharedState:
 
 
 def _best_variance(d: FloatArray, a: FloatArray) -> float:
-    """The variance of highest evidence, 0 if none is higher than that of no shared."""
+    """The variance of highest evidence, 0 if none is higher than that without any direction."""
 
-    def loss(log_variance: Any) -> Any:
+    def loss(log_variance: float | FloatArray) -> Any:
         v = np.exp(log_variance)
         return -0.5 * np.sum(v * a**2 / (1.0 + v * d) - np.log1p(v * d), axis=-1)
 
@@ -82,8 +81,7 @@ def _best_variance(d: FloatArray, a: FloatArray) -> float:
     k = int(np.argmin(losses))
     bounds = (grid[max(k - 1, 0)], grid[min(k + 1, N_GRID - 1)])
     found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-9})
-    best = float(found.x) if found.fun < losses[k] else float(grid[k])
-    best = _polished(best, d, a)
+    best = _polished(float(found.x if found.fun < losses[k] else grid[k]), d, a)
     return float(np.exp(best)) if loss(best) < 0 else 0.0
 
 

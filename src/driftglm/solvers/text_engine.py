@@ -1,8 +1,8 @@
 """One pass over some chunks of words, as a function of what it is given, here or elsewhere.
 
 Given the contexts' log-rates words do not see each other. So a pass over a chunk needs what all
-words share (a scene), what has changed since the last pass, and the words' own counts, background
-and state; and it can be made in this process or by whoever has the words: a `WordEngine`.
+words share (a scene), what has changed since the last pass, and the counts, background and state of
+the words; and it can be made in this process or wherever the words are: by a `WordEngine`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class PosteriorScene:
 
 @dataclass(frozen=True)
 class PosteriorPass:
-    """What a pass is made with: the components' tables and variances (K,), log weights, log-rates."""
+    """What a pass needs: the components' tables and variances (K,), log weights, log-rates."""
 
     tables: Tables
     variances: FloatArray
@@ -141,13 +141,11 @@ def update_chunks_inplace(
     members = np.zeros((n_chunks, n_effects, inputs.variances.size))
     numbers, included = np.zeros((n_chunks, 2)), np.zeros(n_chunks, dtype=np.int64)
     components = (inputs.tables, inputs.log_pi, scene.groups, scene.reach)
-    rows = (words.background, inputs.log_rate)
+    rows, shared = (words.background, inputs.log_rate), (scene.effects, scene.order)
 
     def update(c: int, first: int, last: int) -> None:
         out = (expected[c], members[c], numbers[c])
-        update_words_inplace(
-            (first, last), scene.effects, scene.order, words.counts, rows, components, paths, out
-        )
+        update_words_inplace((first, last), shared, words.counts, rows, components, paths, out)
         if scene.watched:
             found = inclusion(inputs.variances, paths[2][first:last], paths[4][first:last])
             included[c] = int((found > INCLUDED).sum())
@@ -171,12 +169,11 @@ def sweep_chunks_inplace(
     """
     expected = np.zeros((len(words.chunks), log_rate.size))
     numbers = np.zeros((len(words.chunks), 2))
-    effects, order = shared
     rows = (words.background, log_rate)
 
     def update(c: int, first: int, last: int) -> None:
         out = (expected[c], numbers[c])
-        sweep_words_inplace((first, last), effects, order, words.counts, rows, inputs, beta, out)
+        sweep_words_inplace((first, last), shared, words.counts, rows, inputs, beta, out)
 
     run_chunks(update, words.chunks, n_jobs)
     return expected, numbers

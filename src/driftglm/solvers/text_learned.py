@@ -14,30 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.priors import weights
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components, last_step_inplace
-from driftglm.priors.weights import (
-    components_in_use,
-    cross_term,
-    learned_weights,
-    log_weights,
-    prior_counts,
-    renormalized_weights,
-    start_weights,
-)
+from driftglm.solvers import text_engine
 from driftglm.solvers.base import Progress, SolverResult, StopReason
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
 from driftglm.solvers.stopping import last_rise
-from driftglm.solvers.text_engine import (
-    PosteriorPass,
-    PosteriorReport,
-    PosteriorScene,
-    WordEngine,
-    WordPosteriors,
-    Words,
-    inclusion,
-    update_chunks_inplace,
-)
+from driftglm.solvers.text_engine import PosteriorPass, PosteriorReport, WordEngine, WordPosteriors
 from driftglm.solvers.text_posterior_kernel import Paths
 from driftglm.solvers.text_problem import TextProblem
 from driftglm.solvers.text_threads import in_order, run_chunks
@@ -83,7 +67,7 @@ class TextPosterior:
 
     def inclusion(self) -> FloatArray:
         """(V, F) probability that a path is not zero, as far as its data could tell."""
-        return inclusion(self.components.static + self.components.dynamic, self.h, self.phi)
+        return text_engine.inclusion(self.components.variances, self.h, self.phi)
 
     def ahead(self, n_steps: int, n_jobs: int | None) -> FloatArray:
         """(2, V, F) means and variances `n_steps` after the last: empty steps are appended."""
@@ -122,13 +106,11 @@ class Mixture:
 
     def pass_inputs(self) -> PosteriorPass:
         """What a pass takes."""
-        components = self.components
-        return PosteriorPass(
-            components.tables(), components.static + components.dynamic, self.log_pi, self.log_rate
-        )
+        tables, variances = self.components.tables(), self.components.variances
+        return PosteriorPass(tables, variances, self.log_pi, self.log_rate)
 
     def posterior(self, paths: Paths) -> TextPosterior:
-        """With the words' own part."""
+        """Together with the paths of the words."""
         return TextPosterior(
             *paths, log_pi=self.log_pi, components=self.components, log_rate=self.log_rate
         )
@@ -138,19 +120,19 @@ class Mixture:
 class LocalPosteriors:
     """The words' posteriors in this process."""
 
-    words: Words
-    scene: PosteriorScene
+    words: text_engine.Words
+    scene: text_engine.PosteriorScene
     now: Paths
     n_jobs: int | None
 
     def update(self, inputs: PosteriorPass) -> PosteriorReport:
         """One pass over all words."""
-        return update_chunks_inplace(self.words, self.scene, inputs, self.now, self.n_jobs)
+        scene = self.words, self.scene
+        return text_engine.update_chunks_inplace(*scene, inputs, self.now, self.n_jobs)
 
     def keep(self, components: BoolArray) -> None:
         """Forget all components but these."""
-        *moments, phi, divergence = self.now
-        mean, variance, h, b = moments
+        mean, variance, h, b, phi, divergence = self.now
         phi = np.ascontiguousarray(phi[:, :, components])
         self.now = mean, variance, h, b, phi, divergence
 
@@ -172,7 +154,7 @@ class LearnedTextSolver:
     prior
         The mixture; its weights are shared by all paths of a group.
     groups
-        (F,) group of every effect: all the same, or each its own.
+        (F,) group of every effect: one for all, or one each.
     order
         Effects to update, in turn; the others keep a posterior at zero.
     reach
@@ -194,24 +176,19 @@ class LearnedTextSolver:
         n_seen = int((np.diff(problem.design.step_offsets) > 0).sum())
         components = self.prior.components(LARGEST, SMALLEST_SHARE, n_timesteps, n_seen)
         free = np.zeros(int(self.groups.max()) + 1, dtype=np.bool_)
-        pi = start_weights(self.prior, components, free)
-        counts = prior_counts(self.prior, components, pi)
-        return Mixture(components, log_weights(pi), counts, problem.start_log_rate())
+        pi = weights.start_weights(self.prior, components, free)
+        counts = weights.prior_counts(self.prior, components, pi)
+        return Mixture(components, weights.log_weights(pi), counts, problem.start_log_rate())
 
     def _posteriors(self, problem: TextProblem, state: Mixture, *, watched: bool) -> WordPosteriors:
         """Every path at zero."""
-        scene = PosteriorScene(
-            problem.effects(),
-            self.order,
-            self.groups,
-            self.reach,
-            state.components.is_zero.astype(np.float64),
-            watched,
-        )
+        start = state.components.is_zero.astype(np.float64)
+        effects = problem.effects(), self.order, self.groups, self.reach
+        scene = text_engine.PosteriorScene(*effects, start, watched)
         if self.engine is not None:
             return self.engine.posteriors(problem, scene)
-        start = scene.start_paths(problem.n_words)
-        return LocalPosteriors(Words.of(problem), scene, start, self.n_jobs)
+        words, paths = text_engine.Words.of(problem), scene.start_paths(problem.n_words)
+        return LocalPosteriors(words, scene, paths, self.n_jobs)
 
     def solve(
         self,
@@ -259,23 +236,23 @@ class LearnedTextSolver:
         np.add.at(by_group, self.groups, in_order(report.members))
         counts = by_group + state.prior_counts
         value = problem.log_likelihood(float(linear), state.log_rate) - float(divergence)
-        return value + cross_term(counts, state.log_pi), counts
+        return value + weights.cross_term(counts, state.log_pi), counts
 
 
 def _learn(state: Mixture, counts: FloatArray) -> float:
     """The EM step for the weights; returns by how much it raises the bound."""
-    before = cross_term(counts, state.log_pi)
-    state.log_pi = learned_weights(counts, state.log_pi)
-    return cross_term(counts, state.log_pi) - before
+    before = weights.cross_term(counts, state.log_pi)
+    state.log_pi = weights.learned_weights(counts, state.log_pi)
+    return weights.cross_term(counts, state.log_pi) - before
 
 
 def _drop(state: Mixture, words: WordPosteriors) -> None:
     """Forget components no group has a use for."""
-    keep = components_in_use(state.log_pi)
+    keep = weights.components_in_use(state.log_pi)
     if keep.all():
         return
     state.components = state.components.take(keep)
-    state.log_pi = renormalized_weights(state.log_pi, keep)
+    state.log_pi = weights.renormalized_weights(state.log_pi, keep)
     state.prior_counts = np.ascontiguousarray(state.prior_counts[:, keep])
     words.keep(keep)
 

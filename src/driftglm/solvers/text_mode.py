@@ -44,7 +44,7 @@ class TextMode:
 
 @dataclass(frozen=True)
 class TiedPrior:
-    """A prior over the paths of all words: each on its own, or all words of an effect together.
+    """A prior over the paths of all words: each by itself, or all words of an effect together.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class ModeTextSolver:
         progress: Progress | None = None,
         journal: Journal | None = None,
     ) -> SolverResult[TextMode]:
-        """Ascend until no coefficient is pulled by more than `tol` posterior deviations.
+        """Ascend until no coefficient has a scaled gradient above `tol`.
 
         A sparse prior never leaves zero, so that it starts from a ridge fit; without `by_effect`
         the paths that could not have a nonzero mode given the others are then set to zero. A rate

@@ -13,19 +13,9 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.priors.chain import solve_tridiagonal_inplace
-from driftglm.solvers.text_rates import (
-    Effects,
-    Rates,
-    add_expected_inplace,
-    commit_inplace,
-    counts_inplace,
-    log_rates_inplace,
-    observed_inplace,
-    slope_inplace,
-    start_rates_inplace,
-    try_move,
-)
+from driftglm.solvers import text_rates
+from driftglm.solvers.kernels import largest_gradient, solve_inplace
+from driftglm.solvers.text_rates import Counts, Effects, Pair, Scratch
 
 N_TRIES = 25
 FACTOR = 4.0
@@ -36,6 +26,10 @@ ROUNDING = 1e-12
 ModePass = tuple[FloatArray, BoolArray, FloatArray, float, bool]
 """(1 or V, F, 3) quadratic bounds of the prior; (F,) live effects; (F,) squared length below which
 a path is zero; strength of a lasso (0: none); whether paths without a mode are set to zero."""
+Penalties = tuple[FloatArray, float, float, bool]
+"""The same of one path, without whether it is live."""
+Work = tuple[FloatArray, FloatArray, FloatArray]
+"""slope (3, T), the path aimed at and its changes (3, T), and an empty array."""
 
 
 @kernel
@@ -51,47 +45,36 @@ def _quadratic_form(path: FloatArray, penalty: FloatArray) -> float:
 
 
 @kernel
-def _largest_gradient(
-    path: FloatArray, slope: FloatArray, penalty: FloatArray, strength: float
-) -> float:
-    """Largest derivative along a path in units of one over its conditional deviation."""
-    n = path.shape[0]
+def _lasso_gradient(path: FloatArray, slope: FloatArray, strength: float) -> float:
+    """As `largest_gradient`, of a lasso."""
     worst = 0.0
-    for t in range(n):
-        if strength > 0.0:
-            gradient = slope[0, t] - strength * np.sign(path[t])
-            if path[t] == 0.0:
-                gradient = max(abs(slope[0, t]) - strength, 0.0)
-            bend = slope[1, t]
-        else:
-            beside = (path[t - 1] if t > 0 else 0.0) + (path[t + 1] if t < n - 1 else 0.0)
-            bend = (
-                penalty[0] + (penalty[2] if t == 0 else 0.0) + (penalty[2] if t == n - 1 else 0.0)
-            )
-            gradient = slope[0, t] - bend * path[t] - penalty[1] * beside
-            bend += slope[1, t]
-        if bend > 0.0:
-            worst = max(worst, abs(gradient) / np.sqrt(bend))
+    for t in range(path.shape[0]):
+        gradient = abs(slope[0, t] - strength * np.sign(path[t]))
+        if path[t] == 0.0:
+            gradient = max(abs(slope[0, t]) - strength, 0.0)
+        if slope[1, t] > 0.0:
+            worst = max(worst, gradient / np.sqrt(slope[1, t]))
     return worst
 
 
 @kernel
 def _aim_inplace(
     path: FloatArray, slope: FloatArray, penalty: FloatArray, strength: float, work: FloatArray
-) -> None:
-    """work[0] = the path of highest quadratic model; slope[1] is the curvature to use."""
+) -> float:
+    """work[0] = the path of highest quadratic model; slope[1] is the curvature to use.
+
+    Returns its squared length.
+    """
     n = path.shape[0]
+    aim, size = work[0], 0.0
     for t in range(n):
-        h = slope[1, t]
-        b = slope[0, t] + h * path[t]
-        work[0, t], work[1, t], work[2, t] = b, h + penalty[0], penalty[1]
-        if strength > 0.0:
-            work[0, t] = np.sign(b) * max(abs(b) - strength, 0.0)
-            work[1, t], work[2, t] = max(h, 1e-300), 0.0
+        aim[t] = slope[0, t] + slope[1, t] * path[t]
     if strength == 0.0:
-        work[1, 0] += penalty[2]
-        work[1, n - 1] += penalty[2]
-    solve_tridiagonal_inplace(work[1], work[2], work[0])
+        return solve_inplace(slope[1], aim, penalty, work, n)
+    for t in range(n):
+        aim[t] = np.sign(aim[t]) * max(abs(aim[t]) - strength, 0.0) / max(slope[1, t], 1e-300)
+        size += aim[t] ** 2
+    return size
 
 
 @kernel
@@ -119,43 +102,35 @@ def _fit_to_data(path: FloatArray, slope: FloatArray) -> float:
 
 @kernel
 def _update_path_inplace(
-    effects: Effects,
-    i: int,
-    rates: Rates,
-    observed: FloatArray,
-    path: FloatArray,
-    penalties: tuple[FloatArray, float, float, bool],
-    work: tuple[FloatArray, FloatArray, FloatArray],
-    trial: tuple[FloatArray, FloatArray, FloatArray],
+    effects: Effects, i: int, scratch: Scratch, path: FloatArray, penalties: Penalties, work: Work
 ) -> float:
     """Raise the word's objective along one path; returns the gradient found there."""
     penalty, zero_below, strength, decide = penalties
     slope, aim, nothing = work
-    slope_inplace(effects, i, rates, observed, slope)
-    gradient = _largest_gradient(path, slope, penalty, strength)
-    n = path.shape[0]
-    known = (observed, slope[2])
+    rates, n = scratch[3], path.shape[0]
+    text_rates.slope_inplace(effects, i, rates, scratch[2], slope)
+    inside = slope[2]
+    if strength > 0.0:
+        gradient = _lasso_gradient(path, slope, strength)
+    else:
+        gradient = largest_gradient(path, slope[0], slope[1], penalty, n)
     if decide and _fit_to_data(path, slope) < 4.0 * n:
-        try_move(effects, i, rates, (-path, nothing), known, trial)
-        commit_inplace(effects, i, rates, trial)
+        text_rates.try_move(effects, i, scratch, (-path, nothing), inside)
+        text_rates.commit_inplace(effects, i, scratch)
         path[:] = 0.0
         return 0.0
     _inflate_inplace(slope)
     before = _quadratic_form(path, penalty)
     for _ in range(N_TRIES):
-        _aim_inplace(path, slope, penalty, strength, aim)
-        size = 0.0
-        for t in range(n):
-            size += aim[0, t] ** 2
-        if size < zero_below:
+        if _aim_inplace(path, slope, penalty, strength, aim) < zero_below:
             aim[0] = 0.0
         gain = 0.5 * (before - _quadratic_form(aim[0], penalty))
         for t in range(n):
             gain -= strength * (abs(aim[0, t]) - abs(path[t]))
             aim[1, t] = aim[0, t] - path[t]
-        gain += try_move(effects, i, rates, (aim[1], nothing), known, trial)
+        gain += text_rates.try_move(effects, i, scratch, (aim[1], nothing), inside)
         if gain >= -ROUNDING * (1.0 + rates[2].sum()):
-            commit_inplace(effects, i, rates, trial)
+            text_rates.commit_inplace(effects, i, scratch)
             path[:] = aim[0]
             return gradient
         for t in range(n):
@@ -166,50 +141,38 @@ def _update_path_inplace(
 @kernel
 def sweep_words_inplace(
     words: tuple[int, int],
-    effects: Effects,
-    order: IntArray,
-    counts: tuple[IntArray, IntArray, FloatArray],
-    rows: tuple[FloatArray, FloatArray],
+    shared: tuple[Effects, IntArray],
+    counts: Counts,
+    rows: Pair,
     penalty: ModePass,
     beta: FloatArray,
-    out: tuple[FloatArray, FloatArray],
+    out: Pair,
 ) -> None:
-    """Update the effects in `order` for every word of a chunk.
+    """Update every word of a chunk; `shared` are the effects and the order to update them in.
 
     `rows` holds the background (V, T) and the contexts' log-rates; `out` receives the chunk's
     expected count of every context, and (2,) its sum of counts times eta and its largest gradient.
     """
-    background, log_rate = rows
+    effects, order = shared
     penalties, alive, zero_below, strength, decide = penalty
     expected, numbers = out
-    n_effects, n_steps = beta.shape[1], beta.shape[2]
-    n_contexts = log_rate.shape[0]
-    y, by_step = np.empty(n_contexts), np.empty(n_steps)
-    rates = (np.empty(n_contexts), np.empty(n_steps), np.empty(n_steps))
-    longest = 0
-    for i in range(n_effects):
-        longest = max(longest, effects[2][i, n_steps] - effects[2][i, 0])
-    trial = (np.empty(longest), np.empty(n_steps), np.empty(n_steps))
+    n_steps = beta.shape[2]
+    scratch = text_rates.scratch_for(effects, rows[1].shape[0])
     work = (np.empty((3, n_steps)), np.empty((3, n_steps)), np.empty(0))
-    observed, sure = np.empty(n_steps), np.empty((0, n_steps))
+    observed, certain = scratch[2], np.empty((0, n_steps))
     for w in range(words[0], words[1]):
-        counts_inplace(counts, w, effects[3], y, by_step)
-        log_rates_inplace(effects, beta[w], sure, background[w], rates[0])
-        start_rates_inplace(log_rate, effects[3], rates)
+        moments = (beta[w], certain)
+        text_rates.start_word_inplace(w, effects, counts, rows, moments, scratch, numbers)
         common = penalties[w if penalties.shape[0] > 1 else 0]
-        for t in range(n_steps):
-            numbers[0] += by_step[t] * background[w, t]
         for i in order:
             path = beta[w, i]
             # A path that is zero stays there, unless the prior lets it leave.
             if not alive[i] or (zero_below[i] >= 0.0 and strength == 0.0 and not path.any()):
                 continue
-            observed_inplace(effects, i, y, by_step, observed)
+            text_rates.observe_inplace(effects, i, scratch)
             each = (common[i], zero_below[i], strength, decide)
-            gradient = _update_path_inplace(effects, i, rates, observed, path, each, work, trial)
+            gradient = _update_path_inplace(effects, i, scratch, path, each, work)
             numbers[1] = max(numbers[1], gradient)
             for t in range(n_steps):
                 numbers[0] += observed[t] * path[t]
-        # Afresh, so that no rounding of the updates remains.
-        log_rates_inplace(effects, beta[w], sure, background[w], rates[0])
-        add_expected_inplace(log_rate, rates[0], expected)
+        text_rates.end_word_inplace(w, effects, rows, moments, scratch[3][0], expected)

@@ -12,25 +12,11 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
-from driftglm.priors.mixture import (
-    Tables,
-    average_inplace,
-    log_evidences_inplace,
-    weights_inplace,
-)
+from driftglm.priors import mixture
+from driftglm.priors.mixture import Tables
+from driftglm.solvers import text_rates
 from driftglm.solvers.damping import damp_inplace
-from driftglm.solvers.text_rates import (
-    Effects,
-    Rates,
-    add_expected_inplace,
-    commit_inplace,
-    counts_inplace,
-    log_rates_inplace,
-    observed_inplace,
-    slope_inplace,
-    start_rates_inplace,
-    try_move,
-)
+from driftglm.solvers.text_rates import Counts, Effects, Pair, Scratch
 
 N_TRIES = 20
 LONGEST = 1.0
@@ -45,6 +31,8 @@ Paths = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatA
 """mean, variance, h, b (V, F, T), phi (V, F, K) and divergence (V, F)."""
 Path = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 """The same of one path: (T,) four times, (K,) and (1,)."""
+Component = tuple[Tables, FloatArray, float]
+"""Of one path: the components' tables, log weights (K,) and the largest |x - center|."""
 Work = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 """slope (3, T), new h and b (2, T), moves (2, T), (2 + 3, K), mean and variance (2, T)."""
 
@@ -64,9 +52,9 @@ def _aim_inplace(natural: FloatArray, slope: FloatArray, path: Path, damping: fl
 def _posterior_inplace(tables: Tables, log_pi: FloatArray, work: Work) -> float:
     """Posterior at the new h and b: phi into work[3][0], moments into work[4]."""
     _, natural, _, parts, moments = work
-    log_evidences_inplace(natural[0], natural[1], tables, parts[1], parts[2:])
-    weights_inplace(parts[1], log_pi, parts[0])
-    return average_inplace(natural[0], natural[1], tables, parts[0], parts[2:], moments)
+    mixture.log_evidences_inplace(natural[0], natural[1], tables, parts[1], parts[2:])
+    mixture.weights_inplace(parts[1], log_pi, parts[0])
+    return mixture.average_inplace(natural[0], natural[1], tables, parts[0], parts[2:], moments)
 
 
 @kernel
@@ -96,19 +84,13 @@ def _prior_gain(phi: FloatArray, old: FloatArray, log_pi: FloatArray) -> tuple[f
 
 @kernel
 def _update_path_inplace(
-    effects: Effects,
-    i: int,
-    rates: Rates,
-    observed: FloatArray,
-    path: Path,
-    component: tuple[Tables, FloatArray, float],
-    work: Work,
-    trial: tuple[FloatArray, FloatArray, FloatArray],
+    effects: Effects, i: int, scratch: Scratch, path: Path, component: Component, work: Work
 ) -> None:
     """Raise the word's bound along one path."""
     tables, log_pi, reach = component
     slope, natural, move, parts, moments = work
-    slope_inplace(effects, i, rates, observed, slope)
+    rates = scratch[3]
+    text_rates.slope_inplace(effects, i, rates, scratch[2], slope)
     damping = 1.0
     for _ in range(N_TRIES):
         _aim_inplace(natural, slope, path, damping)
@@ -121,10 +103,9 @@ def _update_path_inplace(
             damping = max(LONGEST / (longest * reach), LEAST)
             continue
         gain -= new_divergence - path[5][0]
-        known = (observed, slope[2])
-        gain += try_move(effects, i, rates, (move[0], move[1]), known, trial)
+        gain += text_rates.try_move(effects, i, scratch, (move[0], move[1]), slope[2])
         if gain >= -ROUNDING * (1.0 + rates[2].sum() + abs(path[5][0])):
-            commit_inplace(effects, i, rates, trial)
+            text_rates.commit_inplace(effects, i, scratch)
             for t in range(natural.shape[1]):
                 path[0][t], path[1][t] = moments[0, t], moments[1, t]
                 path[2][t], path[3][t] = natural[0, t], natural[1, t]
@@ -137,62 +118,41 @@ def _update_path_inplace(
 @kernel
 def update_words_inplace(
     words: tuple[int, int],
-    effects: Effects,
-    order: IntArray,
-    counts: tuple[IntArray, IntArray, FloatArray],
-    rows: tuple[FloatArray, FloatArray],
+    shared: tuple[Effects, IntArray],
+    counts: Counts,
+    rows: Pair,
     component: tuple[Tables, FloatArray, IntArray, FloatArray],
     paths: Paths,
     out: tuple[FloatArray, FloatArray, FloatArray],
 ) -> None:
-    """Update the effects in `order` for every word of a chunk.
+    """Update every word of a chunk; `shared` are the effects and the order to update them in.
 
-    `rows` holds the background (V, T) and the contexts' log-rates; `component` the components' tables,
-    log weights (G, K), each effect's group and its largest |x - center|. `out` receives the chunk's
-    expected count of every context, (F, K) its sums of phi, and (2,) its sums of counts times eta
-    and of divergences.
+    `rows` holds the background (V, T) and the contexts' log-rates; `component` the components'
+    tables, log weights (G, K), each effect's group and its largest |x - center|. `out` receives the
+    chunk's expected count of every context, (F, K) its sums of phi, and (2,) its sums of counts
+    times eta and of divergences.
     """
-    background, log_rate = rows
+    effects, order = shared
     tables, log_pi, groups, reach = component
     mean, variance, h, b, phi, divergence = paths
     expected, members, numbers = out
     n_steps, n_components = mean.shape[2], phi.shape[2]
-    n_contexts = log_rate.shape[0]
-    y, by_step, observed = np.empty(n_contexts), np.empty(n_steps), np.empty(n_steps)
-    rates = (np.empty(n_contexts), np.empty(n_steps), np.empty(n_steps))
-    longest = 0
-    for i in range(mean.shape[1]):
-        longest = max(longest, effects[2][i, n_steps] - effects[2][i, 0])
-    trial = (np.empty(longest), np.empty(n_steps), np.empty(n_steps))
-    work = (
-        np.empty((3, n_steps)),
-        np.empty((2, n_steps)),
-        np.empty((2, n_steps)),
-        np.empty((5, n_components)),
-        np.empty((2, n_steps)),
-    )
+    scratch = text_rates.scratch_for(effects, rows[1].shape[0])
+    natural, move, moments = np.empty((2, n_steps)), np.empty((2, n_steps)), np.empty((2, n_steps))
+    work = (np.empty((3, n_steps)), natural, move, np.empty((5, n_components)), moments)
+    observed = scratch[2]
     for w in range(words[0], words[1]):
-        counts_inplace(counts, w, effects[3], y, by_step)
-        log_rates_inplace(effects, mean[w], variance[w], background[w], rates[0])
-        start_rates_inplace(log_rate, effects[3], rates)
-        for t in range(n_steps):
-            numbers[0] += by_step[t] * background[w, t]
+        word = (mean[w], variance[w])
+        text_rates.start_word_inplace(w, effects, counts, rows, word, scratch, numbers)
         for i in order:
-            observed_inplace(effects, i, y, by_step, observed)
-            path = (
-                mean[w, i],
-                variance[w, i],
-                h[w, i],
-                b[w, i],
-                phi[w, i],
-                divergence[w, i : i + 1],
-            )
+            text_rates.observe_inplace(effects, i, scratch)
+            first = (mean[w, i], variance[w, i], h[w, i], b[w, i])
+            path = (*first, phi[w, i], divergence[w, i : i + 1])
             each = (tables, log_pi[groups[i]], reach[i])
-            _update_path_inplace(effects, i, rates, observed, path, each, work, trial)
+            _update_path_inplace(effects, i, scratch, path, each, work)
             for t in range(n_steps):
                 numbers[0] += observed[t] * mean[w, i, t]
             numbers[1] += divergence[w, i]
             for k in range(n_components):
                 members[i, k] += phi[w, i, k]
-        log_rates_inplace(effects, mean[w], variance[w], background[w], rates[0])
-        add_expected_inplace(log_rate, rates[0], expected)
+        text_rates.end_word_inplace(w, effects, rows, word, scratch[3][0], expected)

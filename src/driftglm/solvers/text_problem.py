@@ -12,29 +12,25 @@ from scipy.special import logsumexp
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
-from driftglm.solvers.text_rates import Effects
+from driftglm.solvers.text_rates import Counts, Effects
 from driftglm.solvers.text_threads import chunks
 
-WordCounts = tuple[IntArray, IntArray, FloatArray]
-"""Start of every word's entries (V + 1,), their contexts and their counts."""
+WordCounts = Counts
 
 
-def add_documents(counts: Any, member: IntArray, n_contexts: int) -> csr_array:
+def add_documents(counts: csr_array | csc_array, member: IntArray, n_contexts: int) -> csr_array:
     """(n_contexts, V) sums of the documents of every context; -1 is a member of none."""
     present = np.flatnonzero(member >= 0)
     places = (np.ones(present.size), (member[present], present))
     return csr_array(csr_array(places, shape=(n_contexts, member.size)) @ counts)
 
 
-def counts_by_word(counts: Any) -> WordCounts:
+def counts_by_word(counts: csr_array) -> WordCounts:
     """Sparse counts (n_contexts, V) as the kernels take them."""
     by_word = csc_array(counts)
     by_word.sort_indices()
-    return (
-        by_word.indptr.astype(np.int64),
-        by_word.indices.astype(np.int64),
-        by_word.data.astype(np.float64),
-    )
+    starts, contexts = by_word.indptr.astype(np.int64), by_word.indices.astype(np.int64)
+    return starts, contexts, by_word.data.astype(np.float64)
 
 
 @dataclass(frozen=True)

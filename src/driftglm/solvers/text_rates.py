@@ -3,7 +3,7 @@
 Words are Poisson regressions on the contexts (`driftglm.solvers.coupling`): word w has the expected
 count M_n = exp(mu_n + theta_t + mean_n + variance_n / 2) in context n of step t, where mean and
 variance are those of sum_i (x_ni - center_it) beta_it. Effects are centred without being touched: a
-path moves all contexts of a step by one common factor, kept aside, and only those where the
+path moves all contexts of a step by one common factor, stored by itself, and only those where the
 effect is not zero one by one.
 """
 
@@ -17,9 +17,28 @@ from driftglm.design.base import RowArray
 
 Effects = tuple[FloatArray, RowArray, IntArray, IntArray, FloatArray]
 """values, rows, segments, steps and center of a ColumnDesign."""
+Counts = tuple[IntArray, IntArray, FloatArray]
+"""Start of every word's entries (V + 1,), their contexts and their counts."""
 Rates = tuple[FloatArray, FloatArray, FloatArray]
 """Of one word: (N,) expected counts up to the factor of the step, (T,) that factor, and (T,) the
 expected count of the whole step, factor included."""
+Scratch = tuple[FloatArray, FloatArray, FloatArray, Rates, Rates]
+"""Of one word: counts y (N,), their sums by step (T,), sums of (x - center) y of one effect (T,),
+rates, and the rates of a move that is tried, by entry of the effect's column, and by step."""
+Pair = tuple[FloatArray, FloatArray]
+
+
+@kernel
+def scratch_for(effects: Effects, n_contexts: int) -> Scratch:
+    """Arrays to work on, made once for many words."""
+    segments = effects[2]
+    n_steps = segments.shape[1] - 1
+    longest = 0
+    for i in range(segments.shape[0]):
+        longest = max(longest, segments[i, n_steps] - segments[i, 0])
+    rates = (np.empty(n_contexts), np.empty(n_steps), np.empty(n_steps))
+    trial = (np.empty(longest), np.empty(n_steps), np.empty(n_steps))
+    return np.empty(n_contexts), np.empty(n_steps), np.empty(n_steps), rates, trial
 
 
 @kernel
@@ -33,13 +52,13 @@ def log_rates_inplace(
     values, rows, segments, steps, center = effects
     sure = variance.shape[0] == 0
     for t in range(base.shape[0]):
-        level = base[t]
+        common = base[t]
         for i in range(mean.shape[0]):
             c = center[i, t]
-            level -= c * mean[i, t]
+            common -= c * mean[i, t]
             if not sure:
-                level += 0.5 * c * c * variance[i, t]
-        out[steps[t] : steps[t + 1]] = level
+                common += 0.5 * c * c * variance[i, t]
+        out[steps[t] : steps[t + 1]] = common
         for i in range(mean.shape[0]):
             m, v = mean[i, t], 0.0 if sure else variance[i, t]
             if m == 0.0 and v == 0.0:
@@ -62,40 +81,53 @@ def start_rates_inplace(log_rate: FloatArray, steps: IntArray, rates: Rates) -> 
 
 
 @kernel
-def counts_inplace(
-    counts: tuple[IntArray, IntArray, FloatArray],
+def start_word_inplace(
     w: int,
-    steps: IntArray,
-    y: FloatArray,
-    by_step: FloatArray,
+    effects: Effects,
+    counts: Counts,
+    rows: Pair,
+    moments: Pair,
+    scratch: Scratch,
+    numbers: FloatArray,
 ) -> None:
-    """Counts of one word in every context (N,), and their sum per step (T,)."""
+    """Counts and rates of one word into `scratch`; counts times background added to `numbers`.
+
+    `rows` holds the background (V, T) and the contexts' log-rates, `moments` mean and variance of
+    the word's paths.
+    """
     starts, contexts, values = counts
+    y, by_step, _, rates, _ = scratch
+    steps, background = effects[3], rows[0][w]
     y[:] = 0.0
     for k in range(starts[w], starts[w + 1]):
         y[contexts[k]] = values[k]
     for t in range(by_step.shape[0]):
         by_step[t] = y[steps[t] : steps[t + 1]].sum()
+        numbers[0] += by_step[t] * background[t]
+    log_rates_inplace(effects, moments[0], moments[1], background, rates[0])
+    start_rates_inplace(rows[1], steps, rates)
 
 
 @kernel
-def observed_inplace(
-    effects: Effects, i: int, y: FloatArray, by_step: FloatArray, out: FloatArray
+def end_word_inplace(
+    w: int, effects: Effects, rows: Pair, moments: Pair, rate: FloatArray, expected: FloatArray
 ) -> None:
+    """Add one word's expected counts, computed afresh: no rounding of the updates remains."""
+    log_rates_inplace(effects, moments[0], moments[1], rows[0][w], rate)
+    for n in range(rate.shape[0]):
+        expected[n] += np.exp(rate[n] + rows[1][n])
+
+
+@kernel
+def observe_inplace(effects: Effects, i: int, scratch: Scratch) -> None:
     """Sum of (x - center) y per step: all that a word's counts say about one path."""
     values, rows, segments, _, center = effects
+    y, by_step, out, _, _ = scratch
     for t in range(out.shape[0]):
         inside = 0.0
         for k in range(segments[i, t], segments[i, t + 1]):
             inside += values[k] * y[rows[k]]
         out[t] = inside - center[i, t] * by_step[t]
-
-
-@kernel
-def add_expected_inplace(log_rate: FloatArray, rate: FloatArray, expected: FloatArray) -> None:
-    """Add one word's expected counts, `rate` being log E[exp(eta)]."""
-    for n in range(rate.shape[0]):
-        expected[n] += np.exp(rate[n] + log_rate[n])
 
 
 @kernel
@@ -119,23 +151,14 @@ def slope_inplace(
 
 
 @kernel
-def try_move(
-    effects: Effects,
-    i: int,
-    rates: Rates,
-    move: tuple[FloatArray, FloatArray],
-    known: tuple[FloatArray, FloatArray],
-    trial: tuple[FloatArray, FloatArray, FloatArray],
-) -> float:
+def try_move(effects: Effects, i: int, scratch: Scratch, move: Pair, inside: FloatArray) -> float:
     """Exact change of the word's log-likelihood if one path moves; nothing is changed yet.
 
-    `move` holds the changes of mean and variance (an empty one: none), `known` the path's observed
-    sums and the expected counts where x is not zero. `trial` receives expected counts (by entry of
-    the column), factors and totals for `commit_inplace`.
+    `move` holds the changes of mean and variance (an empty one: none), `inside` the expected counts
+    where x is not zero. `commit_inplace` takes the move over.
     """
     values, rows, segments, _, center = effects
-    rate, factor, total = rates
-    observed, inside = known
+    _, _, observed, (rate, factor, total), trial = scratch
     sure = move[1].shape[0] == 0
     gain = 0.0
     for t in range(factor.shape[0]):
@@ -159,12 +182,10 @@ def try_move(
 
 
 @kernel
-def commit_inplace(
-    effects: Effects, i: int, rates: Rates, trial: tuple[FloatArray, FloatArray, FloatArray]
-) -> None:
+def commit_inplace(effects: Effects, i: int, scratch: Scratch) -> None:
     """Take over the move tried last."""
     _, rows, segments, _, _ = effects
-    rate, factor, total = rates
+    _, _, _, (rate, factor, total), trial = scratch
     for t in range(factor.shape[0]):
         factor[t], total[t] = trial[1][t], trial[2][t]
         for k in range(segments[i, t], segments[i, t + 1]):

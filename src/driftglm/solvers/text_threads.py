@@ -1,6 +1,6 @@
 """Words in parallel: fixed chunks of them, whatever the number of threads.
 
-Every chunk writes to arrays of its own, and sums over chunks are taken in their order, so that a
+Every chunk writes to other arrays, and sums over chunks are taken in their order, so that a
 fit has the same digits for any number of threads.
 """
 

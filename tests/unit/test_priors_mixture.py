@@ -10,7 +10,7 @@ from driftglm.solvers.intercepts import forecast_of_dynamics
 from driftglm.solvers.text_learned import TextPosterior
 
 N_STEPS = 5
-LAWS = Learned(n_scales=2, correlations=(0.3, 0.9), boundary="stationary").components(
+COMPONENTS = Learned(n_scales=2, correlations=(0.3, 0.9), boundary="stationary").components(
     2.0, 60.0, N_STEPS
 )
 AHEAD = pytest.mark.parametrize("n_more", [1, 4])
@@ -32,7 +32,7 @@ def conditional(component, h, b, n_more):
 
 def mixed(phi, h, b, n_more):
     """The same under all components, averaged."""
-    components = zip(LAWS.static, LAWS.dynamic, LAWS.rho, strict=True)
+    components = zip(COMPONENTS.static, COMPONENTS.dynamic, COMPONENTS.rho, strict=True)
     means, variances = np.array(
         [conditional(component, h, b, n_more) for component in components]
     ).T
@@ -42,7 +42,7 @@ def mixed(phi, h, b, n_more):
 
 def paths(rng, n_paths):
     h, b = rng.gamma(1.0, 3.0, (n_paths, N_STEPS)), rng.normal(size=(n_paths, N_STEPS))
-    return h, b, rng.dirichlet(np.ones(LAWS.count), n_paths)
+    return h, b, rng.dirichlet(np.ones(COMPONENTS.count), n_paths)
 
 
 @AHEAD
@@ -51,7 +51,7 @@ def test_the_last_of_some_empty_steps_is_the_conditional(rng, n_more, compiled):
     h, b, phi = paths(rng, 6)
     last_step = last_step_inplace if compiled else last_step_inplace.py_func
     out = np.empty((6, 2))
-    last_step(h, b, phi, LAWS.extended(n_more).tables(), out)
+    last_step(h, b, phi, COMPONENTS.extended(n_more).tables(), out)
     assert_allclose(out, [mixed(*each, n_more) for each in zip(phi, h, b, strict=True)], rtol=1e-9)
 
 
@@ -59,7 +59,7 @@ def test_what_a_path_before_left_is_not_seen(rng):
     """One scratch array serves all paths."""
     h, b, phi = paths(rng, 3)
     h[1] = b[1] = 0.0
-    tables = LAWS.extended(2).tables()
+    tables = COMPONENTS.extended(2).tables()
     together, alone = np.empty((3, 2)), np.empty((3, 2))
     last_step_inplace(h, b, phi, tables, together)
     for i in range(3):
@@ -72,14 +72,14 @@ def test_what_a_path_before_left_is_not_seen(rng):
 def test_words_are_forecast_as_paths_of_rows_are(rng, n_more):
     n_words, n_effects = 70, 3
     h, b, phi = paths(rng, n_words * n_effects)
-    phi[0] = LAWS.is_zero  # an effect nobody updated
+    phi[0] = COMPONENTS.is_zero  # an effect nobody updated
     shape, nothing = (n_words, n_effects, -1), np.zeros((n_words, n_effects, N_STEPS))
     posterior = TextPosterior(
         nothing, nothing, h.reshape(shape), b.reshape(shape), phi.reshape(shape),
-        np.zeros((n_words, n_effects)), np.zeros((1, LAWS.count)), LAWS, np.zeros(1),
+        np.zeros((n_words, n_effects)), np.zeros((1, COMPONENTS.count)), COMPONENTS, np.zeros(1),
     )  # fmt: skip
     out = np.empty((h.shape[0], 2))
-    last_step_inplace(h, b, phi, LAWS.extended(n_more).tables(), out)
+    last_step_inplace(h, b, phi, COMPONENTS.extended(n_more).tables(), out)
     for n_jobs in (1, 2):
         found = posterior.ahead(n_more, n_jobs)
         assert_array_equal(found, out.T.reshape(2, n_words, n_effects))

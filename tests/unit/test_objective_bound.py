@@ -1,7 +1,7 @@
 """The ELBO against its definition, E_q[log p(y, paths)] - E_q[log q], computed with dense numpy.
 
-Nothing of the library's formulas is used on the other side: a component is a factor F (path = F z, z
-independent standard normal), its posterior a dense Gaussian in z, and the divergence is the
+Nothing of the library's formulas is used on the other side: a component is a factor F (path = F z,
+z independent standard normal), its posterior a dense Gaussian in z, and the divergence is the
 difference of two expectations. A flat intercept has the density 1/sqrt(2 pi): the convention that
 leaves the constant log(static) out.
 """
@@ -39,7 +39,7 @@ class Data:
 
 
 def make_data(rng, n_features=3, n_timesteps=3, rows=7, *, intercepts=True):
-    """Three paths, the last kept static, an intercept and a column that is always in."""
+    """Three paths, the last static, an intercept and a column that is always in."""
     codes = np.repeat(np.arange(n_timesteps), rows)
     X = rng.normal(size=(codes.size, n_features)) * 10.0 ** np.arange(n_features)
     X[:, 0] += 0.5 * rng.normal(size=codes.size)
@@ -143,7 +143,7 @@ def steps_sum(codes, rows):
 
 
 def dense_elbo(bound, data, posterior):
-    """The ELBO of a posterior whose intercepts were updated last; fills in the intercepts itself."""
+    """The ELBO of a posterior whose intercepts were updated last; it computes these itself."""
     codes, w, noise = data.codes, data.weights, posterior.noise[0]
     center = np.average(data.X, axis=0, weights=w)
     scaled = (data.X - center) / bound.unit
@@ -158,7 +158,7 @@ def dense_elbo(bound, data, posterior):
         mean_eta += scaled[:, i] * mean[codes]
         var_eta += scaled[:, i] ** 2 * var[codes]
     for j, z in enumerate(data.intercepts):
-        # q of an intercept is the exact maximiser given the rest: earlier intercepts new, later ones old
+        # q of an intercept is the exact maximiser given earlier ones new and later ones old
         others = mean_eta + sum(
             data.intercepts[k] * posterior.intercept_mean[k][codes]
             for k in range(j + 1, len(data.intercepts))
@@ -173,9 +173,9 @@ def dense_elbo(bound, data, posterior):
         for component in components_of(family):
             factor, precision = factor_of(component, h.size)
             inner = factor.T @ np.diag(h) @ factor + np.diag(precision)
-            pull = factor.T @ b
+            linear = factor.T @ b
             evidence.append(
-                0.5 * (pull @ np.linalg.solve(inner, pull) - np.linalg.slogdet(inner)[1])
+                0.5 * (linear @ np.linalg.solve(inner, linear) - np.linalg.slogdet(inner)[1])
             )
         score = np.array(evidence) + log_pi
         phi = np.exp(score - score.max())
@@ -195,7 +195,7 @@ def dense_elbo(bound, data, posterior):
 
 
 def prior_of_weights(bound, posterior):
-    """Three nonzero features, spread evenly over the components of a group."""
+    """Three nonzero features, divided evenly among the components of a group."""
     total = 0.0
     for g, static in enumerate((False, True)[: bound.n_groups]):
         allowed = ~posterior.components.is_zero
@@ -313,8 +313,8 @@ def exact_log_evidence(bound, data, noise, pi):
             log_weight += weight
         wide, precision = np.hstack(wide), np.concatenate(precision)
         inner = wide.T @ (w[:, None] * wide) / noise + np.diag(precision)
-        pull = wide.T @ (w * data.y) / noise
-        quadratic = pull @ np.linalg.solve(inner, pull) if precision.size else 0.0
+        linear = wide.T @ (w * data.y) / noise
+        quadratic = linear @ np.linalg.solve(inner, linear) if precision.size else 0.0
         logdet = np.linalg.slogdet(inner)[1] if precision.size else 0.0
         terms.append(log_weight + base + 0.5 * (quadratic - logdet))
     return float(np.logaddexp.reduce(terms))

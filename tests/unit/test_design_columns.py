@@ -223,11 +223,11 @@ def test_a_share_of_each_steps_own_mean_can_be_taken_off(rng):
     beta, variance = rng.normal(size=(2, X.shape[1], 6))
     deviations = X - found.mean.T[codes]
     assert_allclose(found.eta(beta), (deviations * beta.T[codes]).sum(axis=1), atol=1e-12)
-    spread = (deviations**2 * (variance**2).T[codes]).sum(axis=1)
+    expected = (deviations**2 * (variance**2).T[codes]).sum(axis=1)
     moments = np.zeros((2, len(X)))
     found.add_moments_inplace(np.arange(X.shape[1]), beta, variance**2, moments)
     assert_allclose(moments[0], found.eta(beta), rtol=1e-9, atol=1e-12)
-    assert_allclose(moments[1], spread, rtol=1e-9, atol=1e-12)
+    assert_allclose(moments[1], expected, rtol=1e-9, atol=1e-12)
     squares = np.zeros((X.shape[1], 6))
     np.add.at(squares.T, codes, weights[:, None] * deviations**2)
     assert_allclose(found.squares(weights), squares, rtol=1e-9, atol=1e-12)

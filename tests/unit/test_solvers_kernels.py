@@ -59,32 +59,15 @@ class Update:
     def sweep(self, order, kernel=sweep_inplace):
         order = np.asarray(order, dtype=np.int64)
         for update in self.work.update_blocks(order):
-            worst = kernel(
-                order,
-                update.columns,
-                update.rows,
-                update.squares,
-                np.full(T, 1 / NOISE),
-                self.components,
-                self.paths,
-                1.0,
-            )
+            precision = np.full(T, 1 / NOISE)
+            worst = kernel(update.inputs, precision, self.components, self.paths, 1.0)
         return worst
 
     def search(self, order, kernel=search_inplace):
         order = np.asarray(order, dtype=np.int64)
         nodes = self.objective.prior.search_nodes(T), self.objective.prior.search_nodes(1)
         for update in self.work.update_blocks(order):
-            switched = kernel(
-                order,
-                update.columns,
-                update.rows,
-                update.squares,
-                np.full(T, 1 / NOISE),
-                nodes,
-                self.paths,
-                1.0,
-            )
+            switched = kernel(update.inputs, np.full(T, 1 / NOISE), nodes, self.paths, 1.0)
         return switched
 
     def numbers(self):
@@ -240,7 +223,7 @@ def test_the_search_lets_strong_features_in_and_weak_ones_out(rng):
 
 
 def single_path(h, b, boundary="pinned"):
-    """A problem with one feature whose conditional has curvature h and pull b."""
+    """A problem with one feature whose conditional has curvature h and linear term b."""
     n = h.size
     design = ColumnDesign.from_matrix(np.sqrt(h)[:, None], np.arange(n), n)[0]
     return Objective(
@@ -264,16 +247,8 @@ def searched(h, b, boundary="pinned"):
     work = RowWork(objective, state)
     nodes = objective.prior.search_nodes(h.size), objective.prior.search_nodes(1)
     for update in work.update_blocks(np.array([0])):
-        search_inplace(
-            update.order,
-            update.columns,
-            update.rows,
-            update.squares,
-            np.ones(state.beta.shape[1]),
-            nodes,
-            (state.beta, objective.static, objective.zero_below),
-            1.0,
-        )
+        paths = state.beta, objective.static, objective.zero_below
+        search_inplace(update.inputs, np.ones(state.beta.shape[1]), nodes, paths, 1.0)
     return state.beta[0]
 
 
