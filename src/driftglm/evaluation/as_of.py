@@ -15,6 +15,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.data.timesteps import Labels, fit_axis
 from driftglm.evaluation.contestants import take
 from driftglm.exceptions import DataError
+from driftglm.plots.labels import feature_names_of
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,7 @@ def as_of_paths(
             _update(current, given, np.flatnonzero(codes == code))
         # Until rows come in again, what is known stays what it was.
         as_of[code:], intercepts[code:] = current.coef_path_[-1], current.intercept_path_[-1]
-    names = getattr(fitted, "feature_names_in_", None)
-    shown = [f"x{i}" for i in range(smoothed.shape[-1])] if names is None else list(map(str, names))
+    shown = feature_names_of(fitted, smoothed.shape[-1])
     return AsOfPaths(
         axis.labels, as_of, smoothed, intercepts, np.asarray(fitted.intercept_path_), shown
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from driftglm.exceptions import DataError
 from driftglm.plots import figures
+from driftglm.plots.labels import Features, Names, feature_names_of
 from driftglm.plots.style import shortened
 
 LEVEL = 1.6448536
@@ -21,7 +22,9 @@ FLAT = 2
 INCLUDED = 0.5
 
 
-def plot_paths(model: Any, features: Any = None, top: int = 12, feature_names: Any = None) -> Any:
+def plot_paths(
+    model: Any, features: Features = None, top: int = 12, feature_names: Names = None
+) -> Any:
     """Coefficients over time, a small panel a feature, with 90 % bands if the model has them.
 
     Features that are more likely zero than not are grey. Of more than 8 classes, those with the
@@ -66,7 +69,9 @@ def plot_paths(model: Any, features: Any = None, top: int = 12, feature_names: A
     )
 
 
-def plot_heatmap(model: Any, features: Any = None, top: int = 40, feature_names: Any = None) -> Any:
+def plot_heatmap(
+    model: Any, features: Features = None, top: int = 40, feature_names: Names = None
+) -> Any:
     """Coefficients over time as colours, a row a feature and a panel a class.
 
     The parameters are those of `plot_paths`; any number of features can be shown.
@@ -82,7 +87,7 @@ def plot_heatmap(model: Any, features: Any = None, top: int = 40, feature_names:
 
 
 def plot_autocorrelation(
-    model: Any, features: Any = None, top: int = 30, feature_names: Any = None
+    model: Any, features: Features = None, top: int = 30, feature_names: Names = None
 ) -> Any:
     """Lag-1 autocorrelation of the features' paths, between 0 and 1.
 
@@ -125,7 +130,7 @@ def plot_words(model: Any, effect: Any, words: Any = None, k: int = 8) -> Any:
 
 
 def _chosen(
-    model: Any, features: Any, top: int, feature_names: Any
+    model: Any, features: Features, top: int, feature_names: Names
 ) -> tuple[NDArray[Any], list[str], NDArray[Any]]:
     """Paths (T, n_classes, p), names (p,), and positions of the features to show."""
     if hasattr(model, "vocabulary_") and hasattr(model, "plot_words"):
@@ -136,7 +141,7 @@ def _chosen(
             "model whose coefficients drift."
         )
     values = _by_class(model.coef_path_)
-    names = _names(model, values.shape[2], feature_names)
+    names = feature_names_of(model, values.shape[2], feature_names)
     if features is not None:
         return values, names, _positions(features, names)
     if not isinstance(top, Integral) or top < 1:
@@ -172,20 +177,6 @@ def _by_importance(model: Any, values: NDArray[Any]) -> NDArray[Any]:
     best = np.full(p, ranks.max())
     np.minimum.at(best, order, ranks)
     return np.argsort(best, kind="stable")
-
-
-def _names(model: Any, n_features: int, given: Any) -> list[str]:
-    if given is None:
-        given = getattr(model, "feature_names_in_", None)
-    if given is None:
-        return [f"x{i}" for i in range(n_features)]
-    names = [str(name) for name in given]
-    if len(names) != n_features:
-        raise DataError(
-            f"feature_names has {len(names)} names but the model has {n_features} features; pass "
-            "one name per column of X."
-        )
-    return names
 
 
 def _classes(model: Any, n_classes: int) -> list[str]:
