@@ -11,6 +11,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +24,7 @@ from driftglm.files.layout import (
     JSON_LIMIT,
     Content,
     DamagedFileError,
+    StrPath,
 )
 
 LEAST_LIMIT = 256 * 2**20
@@ -39,9 +41,7 @@ UNREADABLE = (
     AttributeError,
     EOFError,
     LookupError,
-    NotImplementedError,
     OSError,
-    RecursionError,
     RuntimeError,
     TypeError,
     ValueError,
@@ -54,7 +54,7 @@ def unpack(data: bytes, *, limit: int | None = None) -> Content:
     return _read(io.BytesIO(data), len(data), limit)
 
 
-def load(path: Any, *, limit: int | None = None) -> Content:
+def load(path: StrPath, *, limit: int | None = None) -> Content:
     """Facts and arrays of a file that `save` wrote.
 
     Parameters
@@ -100,9 +100,9 @@ def _read(stream: IO[bytes], size: int, limit: int | None) -> Content:
     except MemoryError as error:
         raise DamagedFileError("it asks for more memory than there is.") from error
     except UNREADABLE as error:
-        kind = type(error).__name__
+        shown = f"{type(error).__name__}: {error}"
         raise DamagedFileError(
-            f"it is damaged ({kind}: {error}); write it again or take another copy."
+            f"it is damaged ({shown}); write it again or take another copy."
         ) from error
 
 
@@ -163,9 +163,8 @@ def _facts(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> dic
     return content
 
 
-def _check_format(found: Any) -> None:
-    number = isinstance(found, int) and not isinstance(found, bool)
-    if number and found > FORMAT:
+def _check_format(found: object) -> None:
+    if isinstance(found, int) and found > FORMAT:
         raise DamagedFileError(
             f"it was written by a newer driftglm (format {found}; this version reads {FORMAT}): "
             "upgrade driftglm."
@@ -176,14 +175,16 @@ def _check_format(found: Any) -> None:
         )
 
 
-def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo, entry: dict[str, Any]) -> np.ndarray:
+def _array(
+    archive: zipfile.ZipFile, part: zipfile.ZipInfo, entry: Mapping[str, object]
+) -> np.ndarray:
     """One array: its header is compared with the sizes listed before memory is taken."""
     if part.file_size != entry["size"]:
         raise DamagedFileError(f"its part {part.filename!r} has not the size listed.")
     with archive.open(part) as stream:
-        opening = io.BytesIO(stream.read(10))
-        length = struct.unpack("<H", opening.getvalue()[8:10])[0]
-        opening = io.BytesIO(opening.getvalue() + stream.read(length))
+        start = stream.read(10)
+        length = struct.unpack("<H", start[8:])[0]
+        opening = io.BytesIO(start + stream.read(length))
         if np.lib.format.read_magic(opening) != (1, 0):
             raise DamagedFileError(f"its part {part.filename!r} is of an unknown .npy version.")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(opening)
@@ -202,7 +203,7 @@ def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo, entry: dict[str, Any
     return np.ndarray(shape, dtype, flat, order="F" if fortran else "C")
 
 
-def _filled(stream: IO[bytes], n_bytes: int, digest: Any) -> np.ndarray:
+def _filled(stream: IO[bytes], n_bytes: int, digest: hashlib._Hash) -> np.ndarray:
     """So many bytes of a stream; memory is touched only as they come."""
     flat = np.empty(n_bytes, dtype=np.uint8)
     at = 0

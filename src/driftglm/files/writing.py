@@ -136,14 +136,9 @@ def _npy(array: np.ndarray) -> Iterator[bytes]:
         raise ValueError(f"an array of {array.dtype} holds nothing and cannot be saved.")
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header,
-        {
-            "descr": np.lib.format.dtype_to_descr(array.dtype),
-            "fortran_order": fortran,
-            "shape": array.shape,
-        },
-    )
+    descr = np.lib.format.dtype_to_descr(array.dtype)
+    entries = {"descr": descr, "fortran_order": fortran, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(header, entries)
     yield header.getvalue()
     flat = (array.T if fortran else np.ascontiguousarray(array)).reshape(-1).view(np.uint8)
     for start in range(0, flat.size, CHUNK):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,25 +15,31 @@ from driftglm.plots.style import COLUMN, PAGE, SMALL, TEXT, line_style, new_figu
 from driftglm.plots.timeline import ticks
 
 Array = NDArray[Any]
+if TYPE_CHECKING:  # matplotlib is an extra
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 PANELS_ACROSS = 3
 MOST_ROWS_NAMED = 60
 ROW_HEIGHT = 0.15
 WIDEST_LEGEND = 4
 TALLEST = 9.0
 CLIPPED = 1.5
+REACH = 1.6448536
+"""Half the width of a 90 % interval in standard deviations."""
+LEGEND: dict[str, Any] = {"loc": "outside upper right", "fontsize": SMALL, "frameon": False}
 MOST_MARKED = 24
 """With more steps markers would touch."""
 
 
 def paths(
-    labels: Sequence[Any],
+    labels: Sequence[object],
     values: Array,
     names: Sequence[str],
     *,
-    band: tuple[Array, Array] | None = None,
+    ends: tuple[Array, Array] | None = None,
     lines: Sequence[str] = ("",),
     faint: Array | None = None,
-) -> Any:
+) -> Figure:
     """Small multiples: a panel a feature, a line a class, bands where they are given.
 
     Parameters
@@ -41,7 +47,7 @@ def paths(
     labels
         T labels of the steps.
     values
-        (T, n_lines, n_panels); `band` holds lower and upper ends of the same shape.
+        (T, n_lines, n_panels); `ends` holds lower and upper ends of bands of the same shape.
     names, lines
         Of the panels, and of the lines in each.
     faint
@@ -59,9 +65,9 @@ def paths(
             axes.remove()
             continue
         for k in range(len(lines)):
-            ends = None if band is None else (band[0][:, k, j], band[1][:, k, j])
+            here = None if ends is None else (ends[0][:, k, j], ends[1][:, k, j])
             pale = faint is not None and bool(faint[k, j])
-            _path(axes, values[:, k, j], ends, line_style(k, faint=pale))
+            _path(axes, values[:, k, j], here, line_style(k, faint=pale))
         style.zero_line(axes)
         tidy(axes)
         axes.set_title(shown(names[j], 30), fontsize=TEXT, loc="left", pad=3)
@@ -76,7 +82,7 @@ def paths(
 
 
 def _path(
-    axes: Any,
+    axes: Axes,
     values: Array,
     ends: tuple[Array, Array] | None,
     look: dict[str, Any],
@@ -95,23 +101,23 @@ def _path(
         axes.fill_between(at, *ends, color=look["color"], alpha=style.BAND, linewidth=0)
 
 
-def _legend(figure: Any, lines: Sequence[str], *, marked: bool) -> None:
+def band(values: Array, deviations: Array) -> tuple[Array, Array]:
+    """Lower and upper ends of 90 % intervals, by their standard deviations."""
+    return values - REACH * deviations, values + REACH * deviations
+
+
+def _legend(figure: Figure, lines: Sequence[str], *, marked: bool) -> None:
     from matplotlib.lines import Line2D
 
     bare = {} if marked else {"marker": ""}
-    figure.legend(
-        [Line2D([], [], **(line_style(k) | bare)) for k in range(len(lines))],
-        [shown(line) for line in lines],
-        loc="outside upper right",
-        ncols=min(len(lines), WIDEST_LEGEND),
-        fontsize=SMALL,
-        frameon=False,
-    )
+    handles = [Line2D([], [], **(line_style(k) | bare)) for k in range(len(lines))]
+    ncols = min(len(lines), WIDEST_LEGEND)
+    figure.legend(handles, [shown(line) for line in lines], ncols=ncols, **LEGEND)
 
 
 def heatmap(
-    labels: Sequence[Any], values: Array, names: Sequence[str], *, panels: Sequence[str] = ("",)
-) -> Any:
+    labels: Sequence[object], values: Array, names: Sequence[str], *, panels: Sequence[str] = ("",)
+) -> Figure:
     """Coefficients as colours: a row a feature, a column a step, a panel a class.
 
     `values` is (T, n_panels, n_features). White is zero; colours end at the 99th percentile of
@@ -125,15 +131,9 @@ def heatmap(
     grid = figure.subplots(1, n_panels, sharey=True, squeeze=False)[0]
     most, clipped = _colour_end(values)
     room = (width - 2.2) / n_panels
+    look = {"cmap": style.DIVERGING, "aspect": "auto", "interpolation": "nearest"}
     for k, axes in enumerate(grid):
-        image = axes.imshow(
-            values[:, k].T,
-            cmap=style.DIVERGING,
-            vmin=-most,
-            vmax=most,
-            aspect="auto",
-            interpolation="nearest",
-        )
+        image = axes.imshow(values[:, k].T, vmin=-most, vmax=most, **look)
         axes.set_xticks(*ticks(labels, room))
         axes.tick_params(labelsize=SMALL, length=2, width=0.6, color=style.GREY)
         axes.spines[:].set_linewidth(0.6)
@@ -161,7 +161,7 @@ def _colour_end(values: Array) -> tuple[float, bool]:
     return most, True
 
 
-def comparison(frame: pd.DataFrame, label: str) -> Any:
+def comparison(frame: pd.DataFrame, label: str) -> Figure:
     """Mean loss by test step, a line a model; the legend is in the order of the last step."""
     figure = new_figure(PAGE, max(2.8, 0.4 + 0.17 * frame.shape[1]))
     axes = figure.subplots()
@@ -178,32 +178,24 @@ def comparison(frame: pd.DataFrame, label: str) -> Any:
     handles, texts = axes.get_legend_handles_labels()
     last = frame.iloc[-1].fillna(-np.inf).to_numpy(dtype=float)
     order = np.argsort(-last, kind="stable")
-    figure.legend(
-        [handles[k] for k in order],
-        [texts[k] for k in order],
-        loc="outside right center",
-        fontsize=SMALL,
-        frameon=False,
-    )
+    look = LEGEND | {"loc": "outside right center"}
+    figure.legend([handles[k] for k in order], [texts[k] for k in order], **look)
     return figure
 
 
 def words(
     title: str,
-    labels: Sequence[Any],
+    labels: Sequence[object],
     names: Sequence[str] | Array,
     values: Array,
     deviations: Array | None = None,
-) -> Any:
+) -> Figure:
     """Paths (T, k) of some words, each named at its end; bands of 90 % by their deviations."""
     figure = new_figure(PAGE, max(2.8, 0.7 + 0.17 * len(names)))
     axes = figure.subplots()
     last = len(labels) - 1
     for j in range(len(names)):
-        ends = None
-        if deviations is not None:
-            reach = 1.6448536 * deviations[:, j]
-            ends = values[:, j] - reach, values[:, j] + reach
+        ends = None if deviations is None else band(values[:, j], deviations[:, j])
         _path(axes, values[:, j], ends, line_style(j), shown(names[j]))
     style.zero_line(axes)
     tidy(axes)
@@ -227,7 +219,7 @@ def words(
     return figure
 
 
-def autocorrelation(rho: Array, inclusion: Array, names: Sequence[str]) -> Any:
+def autocorrelation(rho: Array, inclusion: Array, names: Sequence[str]) -> Figure:
     """How strongly each path is tied to its last step, from 0 (noise) to 1 (constant).
 
     A dot a feature, the fuller the surer the feature is included; more features than can be named
@@ -239,28 +231,16 @@ def autocorrelation(rho: Array, inclusion: Array, names: Sequence[str]) -> Any:
     axes = figure.subplots()
     at = np.arange(len(names))
     known = np.isfinite(rho)
+    dot: dict[str, Any] = {"markersize": 4.5, "markeredgecolor": style.COLOURS[0]}
     axes.hlines(at[known], 0.0, rho[known], color="0.88", linewidth=0.8, zorder=0)
     for j in np.flatnonzero(known):
-        fill = float(np.clip(inclusion[j], 0.0, 1.0))
-        face = style.COLOURS[0] if fill >= 0.5 else "white"  # noqa: PLR2004
-        axes.plot(
-            rho[j],
-            j,
-            "o",
-            markersize=4.5,
-            color=face,
-            markeredgecolor=style.COLOURS[0],
-            clip_on=False,
-        )
+        face = style.COLOURS[0] if inclusion[j] >= 0.5 else "white"  # noqa: PLR2004
+        axes.plot(rho[j], j, "o", color=face, clip_on=False, **dot)
     for j in np.flatnonzero(~known):
         axes.text(0.01, j, "never included", fontsize=SMALL - 1, color=style.GREY, va="center")
     for face, text in ((style.COLOURS[0], "included"), ("white", "more likely zero")):
-        axes.plot(
-            [], [], "o", markersize=4.5, color=face, markeredgecolor=style.COLOURS[0], label=text
-        )
-    figure.legend(
-        loc="outside upper right", ncols=2, fontsize=SMALL, frameon=False, handletextpad=0
-    )
+        axes.plot([], [], "o", color=face, label=text, **dot)
+    figure.legend(ncols=2, handletextpad=0, **LEGEND)
     axes.set_yticks(at, [shown(name, 34) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0.0, 1.0)
@@ -269,7 +249,7 @@ def autocorrelation(rho: Array, inclusion: Array, names: Sequence[str]) -> Any:
     return figure
 
 
-def _autocorrelation_counts(rho: Array) -> Any:
+def _autocorrelation_counts(rho: Array) -> Figure:
     figure = new_figure(COLUMN + 1.0, 2.4)
     axes = figure.subplots()
     known = rho[np.isfinite(rho)]

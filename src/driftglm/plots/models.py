@@ -14,8 +14,6 @@ from driftglm.plots import figures
 from driftglm.plots.labels import Features, Names, feature_names_of
 from driftglm.plots.style import shortened
 
-LEVEL = 1.6448536
-"""Half the width of a 90 % interval in standard deviations."""
 MOST_PANELS = 60
 MOST_CLASSES = 8
 FLAT = 2
@@ -55,15 +53,13 @@ def plot_paths(
     lines = _classes(model, values.shape[1])
     shown = _largest_classes(values[:, :, chosen])
     picked = np.ix_(np.arange(values.shape[0]), shown, chosen)
-    band = None
-    if (std := getattr(model, "coef_std_path_", None)) is not None:
-        reach = LEVEL * _by_class(std)[picked]
-        band = values[picked] - reach, values[picked] + reach
+    std = getattr(model, "coef_std_path_", None)
+    ends = None if std is None else figures.band(values[picked], _by_class(std)[picked])
     return figures.paths(
         list(model.timesteps_),
         values[picked],
         [names[i] for i in chosen],
-        band=band,
+        ends=ends,
         lines=[lines[k] for k in shown],
         faint=_faint(model, shown, chosen),
     )
