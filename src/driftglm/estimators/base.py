@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
+from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -350,8 +351,21 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         noise = self._forecaster.noise_at(self._codes(time, mean.shape[0]))
         return self.family_.interval(mean, variance, noise, level)
 
-    def _explained(self, y: ArrayLike, prediction: FloatArray, sample_weight: VectorLike) -> float:
-        """The share of the family's loss explained: R^2, or D^2."""
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: VectorLike = None,
+        sample_weight: VectorLike = None,
+    ) -> float:
+        """R^2 of the predictions, or their accuracy if they are classes."""
+        return self._score(y, self.predict(X, time=time), sample_weight)
+
+    def _score(self, y: ArrayLike, prediction: np.ndarray, sample_weight: VectorLike) -> float:
+        """Accuracy of classes, else the share of the family's loss explained: R^2, or D^2."""
+        if self.family_.target == "classes":
+            return float(accuracy_score(y, prediction, sample_weight=sample_weight))
         return share_explained(self.family_, y, prediction, sample_weight)
 
     # ---------------------------------------------------------------- reporting

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -106,13 +105,5 @@ max_iter, tol, verbose, random_state, n_jobs
         p = self.predict_proba(X, time=time)
         return np.asarray(self.classes_[np.argmax(p, axis=1)])
 
-    def score(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        time: VectorLike = None,
-        sample_weight: VectorLike = None,
-    ) -> float:
-        """Accuracy of the predictions."""
-        return float(accuracy_score(y, self.predict(X, time=time), sample_weight=sample_weight))
+    # ClassifierMixin, which scikit-learn wants first, has a score that knows no time.
+    score = DriftEstimator.score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,11 +14,15 @@ from driftglm.data.timesteps import Labels
 from driftglm.exceptions import DriftError
 from driftglm.plots.labels import Features, Names, feature_names_of
 
+if TYPE_CHECKING:  # matplotlib is an extra
+    pass
+
 
 class Exports:
     """Figures and `to_xarray`, mixed into the estimators of rows."""
 
     coef_path_: FloatArray
+    timesteps_: Labels
     classes_: np.ndarray
 
     def plot_paths(

@@ -89,6 +89,6 @@ class ExposureEstimator(DriftEstimator):
         sample_weight: VectorLike = None,
         exposure: VectorLike = None,
     ) -> float:
-        """D^2, the share of the family's loss explained; of counts, the Poisson deviance."""
+        """D^2, the share of the family's loss (of counts, the deviance) explained; or accuracy."""
         prediction = self.predict(X, time=time, exposure=exposure)
-        return self._explained(y, prediction, sample_weight)
+        return self._score(y, prediction, sample_weight)

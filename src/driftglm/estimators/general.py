@@ -7,8 +7,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.metrics import accuracy_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -112,22 +110,6 @@ max_iter, tol, verbose, random_state, n_jobs
     predict_proba = available_if(_has_classes)(DriftClassifier.predict_proba)
     predict_log_proba = available_if(_has_classes)(DriftClassifier.predict_log_proba)
     decision_function = available_if(_has_classes)(DriftClassifier.decision_function)
-
-    def score(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        time: VectorLike = None,
-        sample_weight: VectorLike = None,
-        exposure: VectorLike = None,
-    ) -> float:
-        """The share of the family's loss explained, or the accuracy of classes."""
-        if not self._of_classes:
-            given = {"time": time, "sample_weight": sample_weight, "exposure": exposure}
-            return super().score(X, y, **given)
-        prediction = self.predict(X, time=time, exposure=exposure)
-        return float(accuracy_score(y, prediction, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
-from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -25,8 +24,8 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     Parameters
     ----------
     prior
-        The law of a coefficient path: "learned" (default: a mixture over zero, constant and
-        drifting paths whose weights are learned), "exact" (the paper's prior, integrated
+        The distribution of a coefficient path: "learned" (default: a mixture of zero, constant
+        and drifting paths whose weights are learned), "exact" (the paper's prior, integrated
         exactly), "variational" (the paper's approximation), "fixed" (ridge over time), or an
         object of `driftglm.priors`.
     solver
@@ -39,23 +38,23 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     fit_intercept
         Fit an intercept that drifts: flat part + AR(1) deviations. An empty step is interpolated.
     always_in, static
-        Features (names, positions or masks) that are never dropped / kept constant over time.
+        Features (names, positions or masks) that are never dropped / constant over time.
     init
         Start of the search for a mode: "lasso-one" (the paper's, and what "auto" means for its
         priors), "lasso-all", "ridge-all" or "zero". Paths that start at zero may enter during
         the search, most correlated first, if they have a nonzero mode given the others; with
         solver="lbfgs" they stay at zero. The learned prior starts from "zero".
     n_starts
-        Number of starting points to try, the one of highest ELBO being kept; 1 for the paper's
-        priors, whose objective cannot rank them.
+        Number of starting points to try, of which the one of highest ELBO is chosen; 1 for the
+        paper's priors, whose objective cannot rank them.
     keep_data
         Keep the training data in the model so that it can be updated.
     freq
         Length of a timestep: an integer for integer times (default 1), a pandas period alias
         ("Y", "Q", "M", ...) for dates.
     max_iter, tol
-        Most passes over the features, and when to stop: for a mode, the pull on any coefficient
-        in units of one over its posterior standard deviation; for the learned prior, ten times
+        Most passes over the features, and when to stop: for a mode, the gradient of any
+        coefficient times its posterior standard deviation; for the learned prior, ten times
         the rise of the ELBO per row in a round of passes.
     verbose
         Show progress on standard error.
@@ -116,13 +115,5 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         """Predict every row with the coefficients of its step; `time=None`: the next step."""
         return self._eta_means(X, time)[:, 0]
 
-    def score(
-        self,
-        X: MatrixLike,
-        y: ArrayLike,
-        *,
-        time: VectorLike = None,
-        sample_weight: VectorLike = None,
-    ) -> float:
-        """R^2 of the predictions."""
-        return self._explained(y, self.predict(X, time=time), sample_weight)
+    # RegressorMixin, which scikit-learn wants first, has a score that knows no time.
+    score = DriftEstimator.score

@@ -15,32 +15,9 @@ from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import Labels, TimeAxis
 from driftglm.estimators.export import dataset
 from driftglm.exceptions import DataError
-from driftglm.fitting.text_data import Words
 from driftglm.fitting.text_fit import TextFit
 from driftglm.plots import figures
 from driftglm.plots.labels import feature_names_of
-
-
-def strongest_words(
-    words: Words, coef: FloatArray, inclusion: FloatArray, shares: FloatArray, k: int
-) -> pd.DataFrame:
-    """The `k` words an effect raises most and the `k` it lowers most, strongest first.
-
-    All arguments but `k` are (V,): names, coefficients, inclusion, and share of a document whose
-    effects are at their means. Words whose coefficient is zero are not listed.
-    """
-    if k < 1:
-        raise DataError(f"k={k}; ask for one word or more.")
-    order = np.argsort(-np.abs(coef), kind="stable")
-    chosen = np.concatenate([order[coef[order] > 0][:k], order[coef[order] < 0][:k]])
-    return pd.DataFrame(
-        {
-            "word": np.asarray(words, dtype=object)[chosen],
-            "coef": coef[chosen],
-            "inclusion_probability": inclusion[chosen],
-            "share": shares[chosen],
-        }
-    )
 
 
 class TextExports:
@@ -78,16 +55,25 @@ class TextExports:
         """The `k` words an effect makes most frequent, then the `k` it makes rarest.
 
         Columns: word, coef, inclusion_probability, share (of the word in the background of that
-        step, in the original units). `effect` is a name or a position, `time` the label of a
-        step; None: the step after the last.
+        step, in the original units). Words whose coefficient is zero are not listed. `effect` is a
+        name or a position, `time` the label of a step; None: the step after the last.
         """
         i = self._effect(effect)
+        if k < 1:
+            raise DataError(f"k={k}; ask for one word or more.")
         labels: Any = None if time is None else [time]
         code = int(self._codes(labels, 1)[0])
-        coef = self._fit.step(code, forecast=self.extrapolate_ == "forecast").coef
-        base = self.base_background_[min(code, len(self.timesteps_) - 1)]
-        shares = np.exp(log_softmax(base))
-        return strongest_words(self.vocabulary_, coef[i], self.inclusion_probability_[i], shares, k)
+        coef = self._fit.step(code, forecast=self.extrapolate_ == "forecast").coef[i]
+        shares = np.exp(log_softmax(self.base_background_[min(code, len(self.timesteps_) - 1)]))
+        order = np.argsort(-np.abs(coef), kind="stable")
+        chosen = np.concatenate([order[coef[order] > 0][:k], order[coef[order] < 0][:k]])
+        columns = {
+            "word": np.asarray(self.vocabulary_, dtype=object),
+            "coef": coef,
+            "inclusion_probability": self.inclusion_probability_[i],
+            "share": shares,
+        }
+        return pd.DataFrame({name: values[chosen] for name, values in columns.items()})
 
     def plot_words(self, effect: str | int, words: ArrayLike | None = None, k: int = 8) -> Any:
         """Paths of some words' coefficients of one effect, as a matplotlib Figure.

@@ -163,9 +163,8 @@ def check_models(models: object) -> dict[str, BaseEstimator]:
         if isinstance(model, type):
             raise DataError(f"model {name!r} is the class {model.__name__}; pass an object of it.")
         final = split_pipeline(model)[1]
-        needed = "predict_proba" if is_classifier(final) else "predict"
-        if is_text(final):
-            needed = "document_log_likelihood"
+        kinds = {"document_log_likelihood": is_text, "predict_proba": is_classifier}
+        needed = next((method for method, is_kind in kinds.items() if is_kind(final)), "predict")
         lacking = [part for part in ("fit", needed) if not hasattr(final, part)]
         if lacking:
             raise DataError(

@@ -9,7 +9,7 @@ import inspect
 import json
 import sys
 from collections.abc import Collection
-from importlib.metadata import PackageNotFoundError, version
+from importlib import metadata
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -81,18 +81,14 @@ def _describe_object(value: object) -> list[Any]:
 
 
 def _kind(cls: type) -> list[str]:
-    """Name of a class and its source, where that can be read."""
+    """Name of a class, its source and the version of its package, where there are such."""
     try:
         source = hashlib.sha256(inspect.getsource(cls).encode()).hexdigest()
     except (OSError, TypeError):
         source = ""
-    return [f"{cls.__module__}.{cls.__qualname__}", source, _library_of(cls.__module__)]
-
-
-def _library_of(module: str) -> str:
-    """Version of the package a module is part of, where it states one."""
-    package = sys.modules.get(module.split(".", maxsplit=1)[0])
-    return str(getattr(package, "__version__", ""))
+    package = sys.modules.get(cls.__module__.partition(".")[0])
+    version = str(getattr(package, "__version__", ""))
+    return [f"{cls.__module__}.{cls.__qualname__}", source, version]
 
 
 def _describe_function(function: Any) -> list[Any]:
@@ -168,6 +164,6 @@ def library_fingerprint() -> str:
 
 def _version(name: str) -> str:
     try:
-        return version(name)
-    except PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return "unknown"

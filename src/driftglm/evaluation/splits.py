@@ -100,12 +100,7 @@ class RollingOrigin(BaseCrossValidator):
     # ------------------------------------------------------- scikit-learn's way
 
     def split(
-        self,
-        X: MatrixLike,
-        y: VectorLike = None,
-        groups: VectorLike = None,
-        *,
-        time: VectorLike = None,
+        self, X: MatrixLike, y: object = None, groups: VectorLike = None, *, time: VectorLike = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield (train, test) row positions for every test step; `groups` is time."""
         del y
@@ -113,21 +108,14 @@ class RollingOrigin(BaseCrossValidator):
             yield fold.train, fold.test
 
     def dev_split(
-        self,
-        X: MatrixLike,
-        y: VectorLike = None,
-        groups: VectorLike = None,
-        *,
-        time: VectorLike = None,
+        self, X: MatrixLike, y: object = None, groups: VectorLike = None, *, time: VectorLike = None
     ) -> tuple[IntArray, IntArray]:
         """(train, test) row positions for the dev step."""
         del y
         fold = self.dev_fold(_labels(groups, time), _num_samples(X))
         return fold.train, fold.test
 
-    def get_n_splits(
-        self, X: MatrixLike | None = None, y: VectorLike = None, groups: VectorLike = None
-    ) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: VectorLike = None) -> int:
         """Number of test steps; `groups` is needed only where the steps are not named."""
         del X, y
         if self.test is not None:

@@ -131,19 +131,6 @@ def _members(archive: zipfile.ZipFile, limit: int) -> dict[str, zipfile.ZipInfo]
     return members
 
 
-def _json(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> tuple[bytes, dict[str, Any]]:
-    if part.file_size > JSON_LIMIT:
-        raise DamagedFileError(
-            f"its {part.filename} has {part.file_size} bytes, more than the {JSON_LIMIT} that "
-            "driftglm ever writes; write it again."
-        )
-    text = archive.read(part)
-    content = json.loads(text, object_pairs_hook=_without_repeats)
-    if not isinstance(content, dict):
-        raise DamagedFileError(f"its {part.filename} is no table of facts; write it again.")
-    return text, content
-
-
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) < len(pairs):
@@ -156,7 +143,15 @@ def _facts(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> dic
     sealed = COMMENT.fullmatch(archive.comment)
     if sealed is not None:
         _check_format(int(sealed[1]))
-    text, content = _json(archive, members[FACTS])
+    if members[FACTS].file_size > JSON_LIMIT:
+        raise DamagedFileError(
+            f"its {FACTS} has {members[FACTS].file_size} bytes, more than the {JSON_LIMIT} that "
+            "driftglm ever writes; write it again."
+        )
+    text = archive.read(members[FACTS])
+    content: dict[str, Any] = json.loads(text, object_pairs_hook=_without_repeats)
+    if not isinstance(content, dict):
+        raise DamagedFileError(f"its {FACTS} is no table of facts; write it again.")
     _check_format(content.get("format"))
     if sealed is None or hashlib.sha256(text).hexdigest() != sealed[2].decode():
         raise DamagedFileError(f"its {FACTS} does not match its checksum; write it again.")
@@ -164,15 +159,13 @@ def _facts(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> dic
 
 
 def _check_format(found: object) -> None:
+    if found == FORMAT:
+        return
+    said = f"it has format {found!r}, this version reads {FORMAT}; write it again."
     if isinstance(found, int) and found > FORMAT:
-        raise DamagedFileError(
-            f"it was written by a newer driftglm (format {found}; this version reads {FORMAT}): "
-            "upgrade driftglm."
-        )
-    if found != FORMAT:
-        raise DamagedFileError(
-            f"it has format {found!r}, this version reads {FORMAT}; write it again."
-        )
+        numbers = f"(format {found}; this version reads {FORMAT})"
+        said = f"it was written by a newer driftglm {numbers}: upgrade driftglm."
+    raise DamagedFileError(said)
 
 
 def _array(

@@ -36,7 +36,7 @@ def paths(
     values: Array,
     names: Sequence[str],
     *,
-    ends: tuple[Array, Array] | None = None,
+    deviations: Array | None = None,
     lines: Sequence[str] = ("",),
     faint: Array | None = None,
 ) -> Figure:
@@ -47,7 +47,7 @@ def paths(
     labels
         T labels of the steps.
     values
-        (T, n_lines, n_panels); `ends` holds lower and upper ends of bands of the same shape.
+        (T, n_lines, n_panels); standard deviations, for bands, have the same shape.
     names, lines
         Of the panels, and of the lines in each.
     faint
@@ -65,9 +65,9 @@ def paths(
             axes.remove()
             continue
         for k in range(len(lines)):
-            here = None if ends is None else (ends[0][:, k, j], ends[1][:, k, j])
+            std = None if deviations is None else deviations[:, k, j]
             pale = faint is not None and bool(faint[k, j])
-            _path(axes, values[:, k, j], here, line_style(k, faint=pale))
+            _path(axes, values[:, k, j], std, line_style(k, faint=pale))
         style.zero_line(axes)
         tidy(axes)
         axes.set_title(shown(names[j], 30), fontsize=TEXT, loc="left", pad=3)
@@ -82,28 +82,20 @@ def paths(
 
 
 def _path(
-    axes: Axes,
-    values: Array,
-    ends: tuple[Array, Array] | None,
-    look: dict[str, Any],
-    name: str = "",
+    axes: Axes, values: Array, deviations: Array | None, look: dict[str, Any], name: str = ""
 ) -> None:
-    """One line; a single step is a dot with a bar."""
+    """One line with a band of 90 %; a single step is a dot with a bar."""
     at = np.arange(values.size)
     if values.size > MOST_MARKED:
         look = look | {"marker": ""}
     axes.plot(at, values, label=name, **look)
-    if ends is None:
+    if deviations is None:
         return
+    ends = values - REACH * deviations, values + REACH * deviations
     if values.size == 1:
         axes.vlines(at, *ends, color=look["color"], linewidth=1.1, alpha=0.5)
     else:
         axes.fill_between(at, *ends, color=look["color"], alpha=style.BAND, linewidth=0)
-
-
-def band(values: Array, deviations: Array) -> tuple[Array, Array]:
-    """Lower and upper ends of 90 % intervals, by their standard deviations."""
-    return values - REACH * deviations, values + REACH * deviations
 
 
 def _legend(figure: Figure, lines: Sequence[str], *, marked: bool) -> None:
@@ -195,8 +187,8 @@ def words(
     axes = figure.subplots()
     last = len(labels) - 1
     for j in range(len(names)):
-        ends = None if deviations is None else band(values[:, j], deviations[:, j])
-        _path(axes, values[:, j], ends, line_style(j), shown(names[j]))
+        std = None if deviations is None else deviations[:, j]
+        _path(axes, values[:, j], std, line_style(j), shown(names[j]))
     style.zero_line(axes)
     tidy(axes)
     axes.set_xticks(*ticks(labels, PAGE - 1.8))
@@ -222,40 +214,36 @@ def words(
 def autocorrelation(rho: Array, inclusion: Array, names: Sequence[str]) -> Figure:
     """How strongly each path is tied to its last step, from 0 (noise) to 1 (constant).
 
-    A dot a feature, the fuller the surer the feature is included; more features than can be named
-    are counted in a histogram.
+    One dot per feature, full if the feature is more likely included than not; more features than
+    can be named are counted in a histogram.
     """
-    if len(names) > MOST_ROWS_NAMED:
-        return _autocorrelation_counts(rho)
-    figure = new_figure(COLUMN + 1.0, max(1.5, 0.7 + ROW_HEIGHT * len(names)))
+    named = len(names) <= MOST_ROWS_NAMED
+    height = max(1.5, 0.7 + ROW_HEIGHT * len(names)) if named else 2.4
+    figure = new_figure(COLUMN + 1.0, height)
     axes = figure.subplots()
-    at = np.arange(len(names))
-    known = np.isfinite(rho)
-    dot: dict[str, Any] = {"markersize": 4.5, "markeredgecolor": style.COLOURS[0]}
+    known, blue = np.isfinite(rho), style.COLOURS[0]
+    if named:
+        _dots(axes, rho, known, inclusion >= 0.5)  # noqa: PLR2004
+        figure.legend(ncols=2, handletextpad=0, **LEGEND)
+        axes.set_yticks(np.arange(len(names)), [shown(name, 34) for name in names])
+        axes.set_ylim(len(names) - 0.4, -0.6)
+    else:
+        axes.hist(rho[known], np.linspace(0.0, 1.0, 21).tolist(), color=blue, edgecolor="white")
+        axes.set_ylabel(f"features (of {rho.size:,})", fontsize=TEXT)
+    axes.set_xlim(0.0, 1.0)
+    axes.set_xlabel("lag-1 autocorrelation of the path", fontsize=TEXT)
+    tidy(axes)
+    return figure
+
+
+def _dots(axes: Axes, rho: Array, known: Array, included: Array) -> None:
+    """A row for each feature, and two entries of a legend."""
+    at, blue = np.arange(rho.size), style.COLOURS[0]
     axes.hlines(at[known], 0.0, rho[known], color="0.88", linewidth=0.8, zorder=0)
-    for j in np.flatnonzero(known):
-        face = style.COLOURS[0] if inclusion[j] >= 0.5 else "white"  # noqa: PLR2004
-        axes.plot(rho[j], j, "o", color=face, clip_on=False, **dot)
-    for j in np.flatnonzero(~known):
+    dot: dict[str, Any] = {"markersize": 4.5, "markeredgecolor": blue}
+    for j in at[known]:
+        axes.plot(rho[j], j, "o", color=blue if included[j] else "white", clip_on=False, **dot)
+    for j in at[~known].tolist():
         axes.text(0.01, j, "never included", fontsize=SMALL - 1, color=style.GREY, va="center")
-    for face, text in ((style.COLOURS[0], "included"), ("white", "more likely zero")):
+    for face, text in ((blue, "included"), ("white", "more likely zero")):
         axes.plot([], [], "o", color=face, label=text, **dot)
-    figure.legend(ncols=2, handletextpad=0, **LEGEND)
-    axes.set_yticks(at, [shown(name, 34) for name in names])
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlim(0.0, 1.0)
-    axes.set_xlabel("lag-1 autocorrelation of the path", fontsize=TEXT)
-    tidy(axes)
-    return figure
-
-
-def _autocorrelation_counts(rho: Array) -> Figure:
-    figure = new_figure(COLUMN + 1.0, 2.4)
-    axes = figure.subplots()
-    known = rho[np.isfinite(rho)]
-    axes.hist(known, bins=np.linspace(0.0, 1.0, 21), color=style.COLOURS[0], edgecolor="white")
-    axes.set_xlim(0.0, 1.0)
-    axes.set_xlabel("lag-1 autocorrelation of the path", fontsize=TEXT)
-    axes.set_ylabel(f"features (of {rho.size:,})", fontsize=TEXT)
-    tidy(axes)
-    return figure
