@@ -213,8 +213,8 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         reason = StopReason(self.stop_reason_)
         ended = self.objective_history_, self.optimality_, reason, self._view
         outcome, classes = Outcome(self._forecasters, *ended), getattr(self, "classes_", None)
-        kept = self.family_, classes, self._rows, self.extrapolate_
-        self._report(fit_more(self, X, given, self._plan(), Fitted(outcome, self._axis, *kept)))
+        stored = self.family_, classes, self._rows, self.extrapolate_
+        self._report(fit_more(self, X, given, self._plan(), Fitted(outcome, self._axis, *stored)))
         return self
 
     def _report(self, fitted: Fitted) -> None:

@@ -47,7 +47,6 @@ max_iter, tol, verbose, random_state, n_jobs
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from driftglm import DriftClassifier
     >>> rng = np.random.default_rng(0)
     >>> year = np.repeat(np.arange(2001, 2009), 200)
@@ -102,8 +101,7 @@ max_iter, tol, verbose, random_state, n_jobs
 
     def predict(self, X: MatrixLike, *, time: VectorLike = None) -> np.ndarray:
         """The most probable class of every row."""
-        p = self.predict_proba(X, time=time)
-        return np.asarray(self.classes_[np.argmax(p, axis=1)])
+        return np.asarray(self.classes_[self.predict_proba(X, time=time).argmax(axis=1)])
 
     # ClassifierMixin, which scikit-learn wants first, has a score that knows no time.
     score = DriftEstimator.score

@@ -58,7 +58,6 @@ max_iter, tol, verbose, random_state, n_jobs
     Examples
     --------
     >>> import numpy as np
-    from numpy.typing import ArrayLike
     >>> from driftglm import DriftGLM
     >>> rng = np.random.default_rng(0)
     >>> year = np.repeat(np.arange(2001, 2007), 200)
@@ -104,9 +103,9 @@ max_iter, tol, verbose, random_state, n_jobs
             return self._mean(X, time, exposure)
         check_is_fitted(self, "coef_path_")
         exposure_of(self.family_, exposure, 0)  # none is taken
-        p = self.predict_proba(X, time=time)
-        return np.asarray(self.classes_[np.argmax(p, axis=1)])
+        return np.asarray(self.classes_[self.predict_proba(X, time=time).argmax(axis=1)])
 
+    # As of a classifier, but there only if the family is one of classes.
     predict_proba = available_if(_has_classes)(DriftClassifier.predict_proba)
     predict_log_proba = available_if(_has_classes)(DriftClassifier.predict_log_proba)
     decision_function = available_if(_has_classes)(DriftClassifier.decision_function)

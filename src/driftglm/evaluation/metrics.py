@@ -15,7 +15,7 @@ from driftglm.families import Poisson, family_named
 from driftglm.registry import FAMILIES
 
 SMALLEST = float(np.finfo(np.float64).eps)
-"""Probabilities are kept this far from 0 and 1, as scikit-learn's log loss does."""
+"""Probabilities are clipped this far from 0 and 1, as scikit-learn's log loss does."""
 ANY_MEAN = "mse"
 """What means are compared by if no model asks for another metric."""
 KINDS: tuple[tuple[str, Callable[[BaseEstimator], bool], str], ...] = (
