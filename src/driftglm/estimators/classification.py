@@ -101,7 +101,8 @@ max_iter, tol, verbose, random_state, n_jobs
 
     def predict(self, X: MatrixLike, *, time: VectorLike = None) -> np.ndarray:
         """The most probable class of every row."""
-        return np.asarray(self.classes_[self.predict_proba(X, time=time).argmax(axis=1)])
+        most_probable = self.predict_proba(X, time=time).argmax(axis=1)
+        return np.asarray(self.classes_[most_probable])
 
     # ClassifierMixin, which scikit-learn wants first, has a score that knows no time.
     score = DriftEstimator.score
