@@ -83,3 +83,14 @@ def summary_columns():
         "change",
         "autocorrelation",
     ]
+
+
+@pytest.fixture
+def count_rows(rng):
+    """X, counts, time: column 0 drifts, 1 is constant, 2 to 4 do nothing."""
+    n_steps = 5
+    time = np.repeat(np.arange(2001, 2001 + n_steps), 40)
+    X = rng.normal(size=(time.size, 5))
+    drifting = np.linspace(-0.8, 0.8, n_steps)[time - 2001]
+    rate = np.exp(drifting * X[:, 0] + 0.6 * X[:, 1] + 1 + 0.1 * (time - 2001))
+    return X, rng.poisson(rate), time

@@ -29,16 +29,6 @@ def counts(**params):
     return DriftPoissonRegressor(**params)
 
 
-@pytest.fixture
-def rows(rng):
-    """Column 0 drifts, column 1 is constant, 2 to 4 do nothing; the level moves."""
-    time = np.repeat(np.arange(2001, 2001 + T), 40)
-    X = rng.normal(size=(time.size, P))
-    drifting = np.linspace(-0.8, 0.8, T)[time - 2001]
-    rate = np.exp(drifting * X[:, 0] + 0.6 * X[:, 1] + 1 + 0.1 * (time - 2001))
-    return X, rng.poisson(rate), time
-
-
 # ------------------------------------------------------------------------------ scikit-learn
 
 
@@ -52,8 +42,8 @@ def test_scikit_learns_own_checks_pass(prior):
     assert len(status) > 40
 
 
-def test_a_clone_has_the_settings_and_nothing_fitted(rows):
-    X, y, time = rows
+def test_a_clone_has_the_settings_and_nothing_fitted(count_rows):
+    X, y, time = count_rows
     model = counts(prior="exact", always_in=[2], dispersion=1.5).fit(X, y, time=time)
     twin = clone(model)
     assert twin.get_params() == model.get_params()
@@ -67,8 +57,8 @@ def test_a_clone_has_the_settings_and_nothing_fitted(rows):
     [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))],  # noqa: S301
     ids=["copy", "pickle"],
 )
-def test_a_copied_model_predicts_the_same(copied, rows):
-    X, y, time = rows
+def test_a_copied_model_predicts_the_same(copied, count_rows):
+    X, y, time = count_rows
     model = counts().fit(X, y, time=time)
     other = copied(model)
     for when in (None, time):
@@ -76,8 +66,8 @@ def test_a_copied_model_predicts_the_same(copied, rows):
     assert_array_equal(other.predict_interval(X), model.predict_interval(X))
 
 
-def test_fit_leaves_the_data_alone(rows):
-    X, y, time = rows
+def test_fit_leaves_the_data_alone(count_rows):
+    X, y, time = count_rows
     exposure = np.linspace(1, 2, y.size)
     before = [part.copy() for part in (X, y, time, exposure)]
     model = counts(prior="fixed")
@@ -86,8 +76,8 @@ def test_fit_leaves_the_data_alone(rows):
         assert_array_equal(part, old)
 
 
-def test_a_pipeline_takes_time_and_exposure_by_the_name_of_the_step(rows):
-    X, y, time = rows
+def test_a_pipeline_takes_time_and_exposure_by_the_name_of_the_step(count_rows):
+    X, y, time = count_rows
     exposure = np.linspace(1, 2, y.size)
     pipe = make_pipeline(StandardScaler(), counts(prior="exact"))
     named = {"time": time, "exposure": exposure}
@@ -100,8 +90,8 @@ def test_a_pipeline_takes_time_and_exposure_by_the_name_of_the_step(rows):
     )
 
 
-def test_metadata_routing_carries_time_and_exposure_through_a_grid_search(rows):
-    X, y, time = rows
+def test_metadata_routing_carries_time_and_exposure_through_a_grid_search(count_rows):
+    X, y, time = count_rows
     exposure = np.linspace(1, 2, y.size)
     with sklearn.config_context(enable_metadata_routing=True):
         model = counts(prior="fixed").set_fit_request(time=True, exposure=True)
@@ -120,8 +110,8 @@ def test_metadata_routing_carries_time_and_exposure_through_a_grid_search(rows):
 # ---------------------------------------------------------------------------------- shapes
 
 
-def test_every_attribute_and_method_has_the_promised_shape(rows, summary_columns):
-    X, y, time = rows
+def test_every_attribute_and_method_has_the_promised_shape(count_rows, summary_columns):
+    X, y, time = count_rows
     model = counts().fit(X, y, time=time)
     assert_array_equal(model.timesteps_, np.arange(2001, 2001 + T))
     for name in ("coef_path_", "coef_std_path_"):
@@ -144,8 +134,8 @@ def test_every_attribute_and_method_has_the_promised_shape(rows, summary_columns
         assert_array_equal(interval, np.round(interval))
 
 
-def test_the_features_that_matter_are_found(rows):
-    X, y, time = rows
+def test_the_features_that_matter_are_found(count_rows):
+    X, y, time = count_rows
     model = counts().fit(X, y, time=time)
     assert_array_equal(model.inclusion_probability_[:2] > 0.99, [True, True])
     assert model.coef_path_[0, 0] < -0.4
@@ -157,8 +147,8 @@ def test_the_features_that_matter_are_found(rows):
 
 
 @pytest.mark.parametrize("prior", ["exact", "fixed"])
-def test_a_mode_predicts_the_rate_at_its_coefficients(prior, rows, rng):
-    X, y, time = rows
+def test_a_mode_predicts_the_rate_at_its_coefficients(prior, count_rows, rng):
+    X, y, time = count_rows
     model = counts(prior=prior).fit(X, y, time=time)
     step = time - 2001
     eta = np.einsum("ni,ni->n", X, model.coef_path_[step]) + model.intercept_path_[step]
@@ -171,15 +161,15 @@ def test_a_mode_predicts_the_rate_at_its_coefficients(prior, rows, rng):
         model.predict_interval(X)
 
 
-def test_the_learned_prior_predicts_the_mean_of_an_uncertain_rate(rows):
+def test_the_learned_prior_predicts_the_mean_of_an_uncertain_rate(count_rows):
     """E[exp(eta)] lies above exp(E[eta])."""
-    X, y, time = rows
+    X, y, time = count_rows
     model = counts().fit(X, y, time=time)
     assert (model.predict(X) > np.exp(X @ model.coef_ + model.intercept_)).all()
 
 
-def test_the_score_is_the_share_of_deviance_explained(rows, rng):
-    X, y, time = rows
+def test_the_score_is_the_share_of_deviance_explained(count_rows, rng):
+    X, y, time = count_rows
     exposure, weights = rng.uniform(0.5, 2, y.size), rng.random(y.size)
     model = counts(prior="exact").fit(X, y, time=time, exposure=exposure)
     expected = d2_tweedie_score(
@@ -194,8 +184,8 @@ def test_the_score_is_the_share_of_deviance_explained(rows, rng):
 
 
 @PRIORS
-def test_always_in_is_never_dropped_even_if_pure_noise(prior, rows):
-    X, y, time = rows
+def test_always_in_is_never_dropped_even_if_pure_noise(prior, count_rows):
+    X, y, time = count_rows
     model = counts(prior=prior, always_in=[4]).fit(X, y, time=time)
     assert model.inclusion_probability_[4] == 1.0
     assert model.coef_path_[:, 4].all()
@@ -204,8 +194,8 @@ def test_always_in_is_never_dropped_even_if_pure_noise(prior, rows):
 
 @PRIORS
 @pytest.mark.parametrize("always_in", [None, [0]])
-def test_static_features_do_not_move(prior, always_in, rows):
-    X, y, time = rows
+def test_static_features_do_not_move(prior, always_in, count_rows):
+    X, y, time = count_rows
     model = counts(prior=prior, static=[0, 1], always_in=always_in).fit(X, y, time=time)
     path = model.coef_path_[:, :2]
     assert_allclose(path, np.tile(path[:1], (T, 1)), rtol=1e-9, atol=1e-12)
@@ -213,8 +203,8 @@ def test_static_features_do_not_move(prior, always_in, rows):
 
 
 @pytest.mark.parametrize("extrapolate", ["hold", "forecast", "validate"])
-def test_every_way_to_extrapolate_gives_a_rate(extrapolate, rows):
-    X, y, time = rows
+def test_every_way_to_extrapolate_gives_a_rate(extrapolate, count_rows):
+    X, y, time = count_rows
     model = counts(prior="exact", extrapolate=extrapolate).fit(X, y, time=time, exposure=2.0)
     assert model.extrapolate_ in {"hold", "forecast"}
     assert (model.predict(X) > 0).all()
@@ -223,8 +213,8 @@ def test_every_way_to_extrapolate_gives_a_rate(extrapolate, rows):
 
 
 @PRIORS
-def test_a_step_without_any_count_has_a_low_finite_level(prior, rows):
-    X, y, time = rows
+def test_a_step_without_any_count_has_a_low_finite_level(prior, count_rows):
+    X, y, time = count_rows
     y = np.where(time == 2003, 0, y)
     model = counts(prior=prior).fit(X, y, time=time)
     assert np.isfinite(model.intercept_path_).all()
@@ -234,8 +224,8 @@ def test_a_step_without_any_count_has_a_low_finite_level(prior, rows):
 
 @PRIORS
 @pytest.mark.filterwarnings("ignore::driftglm.exceptions.ConvergenceWarning")
-def test_no_count_at_all_is_a_small_rate(prior, rows):
-    X, y, time = rows
+def test_no_count_at_all_is_a_small_rate(prior, count_rows):
+    X, y, time = count_rows
     model = counts(prior=prior).fit(X, 0 * y, time=time)
     assert (model.predict(X, time=time) < 0.1).all()
     assert np.isfinite(model.objective_history_).all()
@@ -255,8 +245,8 @@ def test_large_counts_without_an_intercept_are_fitted_all_the_same(prior, level,
 # ------------------------------------------------------------------------------------ update
 
 
-def test_an_update_is_as_good_as_a_fit_of_all_rows(rows, rng):
-    X, y, time = rows
+def test_an_update_is_as_good_as_a_fit_of_all_rows(count_rows, rng):
+    X, y, time = count_rows
     hours, old = rng.uniform(1, 2, y.size), time < 2005
     model = counts(keep_data=True).fit(X[old], y[old], time=time[old], exposure=hours[old])
     model.update(X[~old], y[~old], time=time[~old], exposure=hours[~old])
@@ -287,8 +277,8 @@ def test_an_update_goes_on_from_point_masses_and_leaves_none(seed):
     assert abs(model.objective_history_[-1] - whole.objective_history_[-1]) < 5.0
 
 
-def test_an_update_needs_kept_data_and_later_steps(rows):
-    X, y, time = rows
+def test_an_update_needs_kept_data_and_later_steps(count_rows):
+    X, y, time = count_rows
     with pytest.raises(DataError, match="fit it with keep_data=True"):
         counts(prior="fixed").fit(X, y, time=time).update(X, y, time=time + T)
     model = counts(prior="fixed", keep_data=True).fit(X, y, time=time)

@@ -21,22 +21,12 @@ def counts(**params):
     return DriftPoissonRegressor(**params)
 
 
-@pytest.fixture
-def rows(rng):
-    """Column 0 drifts, column 1 is constant, 2 to 4 do nothing; the level moves."""
-    time = np.repeat(np.arange(2001, 2001 + T), 40)
-    X = rng.normal(size=(time.size, P))
-    drifting = np.linspace(-0.8, 0.8, T)[time - 2001]
-    rate = np.exp(drifting * X[:, 0] + 0.6 * X[:, 1] + 1 + 0.1 * (time - 2001))
-    return X, rng.poisson(rate), time
-
-
 # ------------------------------------------------------------------------------------ tables
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_frames_give_their_names(kind, rows):
-    X, y, time = rows
+def test_frames_give_their_names(kind, count_rows):
+    X, y, time = count_rows
     names = ["drift", "flat", "c", "d", "e"]
     if kind == "pandas":
         table, series = pd.DataFrame(X, columns=names, index=np.arange(len(X))[::-1]), pd.Series
@@ -56,8 +46,8 @@ def test_frames_give_their_names(kind, rows):
 
 
 @PRIORS
-def test_sparse_is_dense(prior, rows):
-    X, y, time = rows
+def test_sparse_is_dense(prior, count_rows):
+    X, y, time = count_rows
     X = np.where(np.abs(X) > 0.5, X, 0.0)
     dense = counts(prior=prior, always_in=[2], static=[1]).fit(X, y, time=time)
     for store in (sp.csr_array, sp.csc_matrix):
@@ -67,8 +57,8 @@ def test_sparse_is_dense(prior, rows):
 
 
 @PRIORS
-def test_neither_the_order_of_rows_nor_the_origin_of_time_matters(prior, rows, rng):
-    X, y, time = rows
+def test_neither_the_order_of_rows_nor_the_origin_of_time_matters(prior, count_rows, rng):
+    X, y, time = count_rows
     order = rng.permutation(y.size)
     one = counts(prior=prior).fit(X, y, time=time)
     other = counts(prior=prior).fit(X[order], y[order], time=time[order] - 1990)
@@ -77,8 +67,8 @@ def test_neither_the_order_of_rows_nor_the_origin_of_time_matters(prior, rows, r
 
 
 @PRIORS
-def test_integer_weights_are_repeated_rows(prior, rows, rng):
-    X, y, time = rows
+def test_integer_weights_are_repeated_rows(prior, count_rows, rng):
+    X, y, time = count_rows
     times = rng.integers(0, 3, y.size)
     again = np.repeat(np.arange(y.size), times)
     settings = {"prior": prior, "tol": 1e-6, "max_iter": 5000}
@@ -93,9 +83,9 @@ def test_integer_weights_are_repeated_rows(prior, rows, rng):
 
 
 @PRIORS
-def test_a_common_exposure_goes_to_the_intercept_alone(prior, rows):
+def test_a_common_exposure_goes_to_the_intercept_alone(prior, count_rows):
     """One number for all rows is a change of unit, in whatever form it comes."""
-    X, y, time = rows
+    X, y, time = count_rows
     plain = counts(prior=prior).fit(X, y, time=time)
     for exposure in (12, np.float64(12), np.full(y.size, 12.0), [12] * y.size):
         model = counts(prior=prior).fit(X, y, time=time, exposure=exposure)
@@ -109,8 +99,8 @@ def test_a_common_exposure_goes_to_the_intercept_alone(prior, rows):
 
 
 @PRIORS
-def test_expected_counts_are_proportional_to_the_exposure(prior, rows, rng):
-    X, y, time = rows
+def test_expected_counts_are_proportional_to_the_exposure(prior, count_rows, rng):
+    X, y, time = count_rows
     hours = rng.uniform(0.2, 5, y.size)
     y = rng.poisson(hours * np.exp(0.8 * X[:, 0]))
     model = counts(prior=prior).fit(X, y, time=time, exposure=hours)
@@ -135,8 +125,8 @@ def test_expected_counts_are_proportional_to_the_exposure(prior, rows, rng):
         (lambda _: 0, "exposure is 0.0 at row 0"),
     ],
 )
-def test_an_exposure_that_cannot_be_used_is_explained(exposure, message, rows):
-    X, y, time = rows
+def test_an_exposure_that_cannot_be_used_is_explained(exposure, message, count_rows):
+    X, y, time = count_rows
     bad = exposure(y.size)
     with pytest.raises(DataError, match=message):
         counts(prior="fixed").fit(X, y, time=time, exposure=bad)
@@ -163,8 +153,8 @@ def test_dispersion_is_estimated_where_the_prior_is_learned_and_one_elsewhere(rn
     assert_allclose(estimated.dispersion_, 3.0, atol=0.6)
 
 
-def test_more_dispersion_means_wider_intervals(rows):
-    X, y, time = rows
+def test_more_dispersion_means_wider_intervals(count_rows):
+    X, y, time = count_rows
     narrow, wide = (counts(dispersion=phi).fit(X, y, time=time) for phi in (1.0, 4.0))
     assert wide.coef_std_path_[:, :2].mean() > 1.3 * narrow.coef_std_path_[:, :2].mean()
     widths = [np.ptp(model.predict_interval(X, time=time), axis=1) for model in (narrow, wide)]
@@ -186,8 +176,8 @@ def test_prediction_intervals_hold_the_share_of_counts_they_promise(rng):
             assert_allclose(inside / 2, level, atol=0.05)
 
 
-def test_an_interval_of_a_rate_beyond_all_bounds_is_no_nan(rows):
-    X, y, time = rows
+def test_an_interval_of_a_rate_beyond_all_bounds_is_no_nan(count_rows):
+    X, y, time = count_rows
     model = counts().fit(X, y, time=time)
     assert not np.isnan(model.predict_interval(1e3 * X)).any()
 
@@ -215,8 +205,8 @@ def test_an_unfitted_model_says_that_it_is_not_fitted():
     ],
     ids=["negative", "missing", "too large", "text", "short"],
 )
-def test_targets_that_are_no_counts_are_refused(target, message, rows):
-    X, y, time = rows
+def test_targets_that_are_no_counts_are_refused(target, message, count_rows):
+    X, y, time = count_rows
     with pytest.raises(ValueError, match=message):
         counts(prior="fixed").fit(X, target(y), time=time)
 
@@ -231,15 +221,15 @@ def test_targets_that_are_no_counts_are_refused(target, message, rows):
         ({"prior": Fixed}, r"pass an object of it: prior=Fixed\(\)"),
     ],
 )
-def test_settings_that_do_not_exist_are_refused(params, message, rows):
-    X, y, time = rows
+def test_settings_that_do_not_exist_are_refused(params, message, count_rows):
+    X, y, time = count_rows
     with pytest.raises((ValueError, TypeError), match=message):
         counts(**params).fit(X, y, time=time)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, 90, "high"])
-def test_a_level_must_be_a_probability(level, rows):
-    X, y, time = rows
+def test_a_level_must_be_a_probability(level, count_rows):
+    X, y, time = count_rows
     model = counts().fit(X[:80], y[:80], time=time[:80])
     with pytest.raises(DataError, match="pass a probability between 0 and 1"):
         model.predict_interval(X, level=level)

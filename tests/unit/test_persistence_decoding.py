@@ -12,13 +12,11 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 import driftglm
 from driftglm import (
     DriftRegressor,
-    files,
     persistence,
 )
 from driftglm.baselines import RidgeAll
@@ -35,44 +33,6 @@ def _quiet():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def panel(seed=0, n_features=4):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(TIME.size, n_features))
-    eta = (TIME - 2003) * X[:, 0] / 2 + X[:, 1]
-    return X, eta, rng
-
-
-def same(a, b, where=""):
-    """The same class, the same constructor parameters and fitted content, bit by bit."""
-    assert type(a) is type(b), where
-    if isinstance(a, np.ndarray):
-        assert a.dtype == b.dtype, where
-        assert a.shape == b.shape, where
-        if a.dtype.hasobject:
-            same(a.ravel().tolist(), b.ravel().tolist(), where)
-        else:
-            assert a.tobytes() == b.tobytes(), where
-            assert a.flags.f_contiguous == b.flags.f_contiguous or not a.flags.forc, where
-    elif sp.issparse(a):
-        same([a.shape, a.data, a.indices, a.indptr], [b.shape, b.data, b.indices, b.indptr], where)
-    elif isinstance(a, pd.Index | pd.Categorical | pd.Series):
-        assert a.dtype == b.dtype, where
-        same(list(a), list(b), where)
-    elif isinstance(a, dict):
-        same(list(a), list(b), where)  # order too
-        for key in a:
-            same(a[key], b[key], f"{where}.{key}")
-    elif isinstance(a, list | tuple):
-        assert len(a) == len(b), where
-        for i, (x, y) in enumerate(zip(a, b, strict=True)):
-            same(x, y, f"{where}[{i}]")
-    elif type(a).__module__.startswith(("driftglm", "sklearn")):
-        parts = [{k: v for k, v in sorted(vars(each).items()) if k != "owner"} for each in (a, b)]
-        same(*parts, where)
-    else:
-        assert a == b or (a != a and b != b), where  # noqa: PLR0124 (NaN)
 
 
 # ------------------------------------------------------------------ what is refused
@@ -247,44 +207,3 @@ def test_other_files_say_what_they_are(tmp_path):
         driftglm.load(tmp_path / "other.zip")
     with pytest.raises(FileNotFoundError, match="nothing"):
         driftglm.load(tmp_path / "nothing")
-
-
-def resealed(data, change):
-    """A file whose JSON was changed by someone who knows how to seal it again."""
-    facts, arrays = files.unpack(data)
-    change(facts["content"]["estimator"][2], arrays)
-    return pack(facts, arrays)
-
-
-def fit_of(state):
-    """The fields of the first fit of the first forecaster."""
-    forecaster = state["_forecasters"]["tuple"][0]["record"][1]
-    return forecaster["fits"]["tuple"][0]["record"][1]
-
-
-def longer_components(state, _):
-    fit_of(state)["components"]["record"][1]["n_timesteps"] += 1
-
-
-def shorter_curvature(state, arrays):
-    name = fit_of(state)["h"]["array"][0]
-    arrays[name] = arrays[name][:, 1:]
-
-
-def steps_beyond(state, arrays):
-    name = state["_rows"]["record"][1]["codes"]["array"][0]
-    arrays[name] = arrays[name] + 10**9
-
-
-@pytest.mark.parametrize("change", [longer_components, shorter_curvature, steps_beyond])
-def test_arrays_that_would_lead_compiled_code_astray_are_refused(change, tmp_path):
-    """Kernels do not check their indices; a forged file must not reach them."""
-    X, eta, _ = panel()
-    model = DriftRegressor(max_iter=2, keep_data=True).fit(X, eta, time=TIME)
-    model.save(tmp_path / "m")
-    whole = (tmp_path / "m").read_bytes()
-    (tmp_path / "m").write_bytes(resealed(whole, lambda *_: None))
-    same(model, driftglm.load(tmp_path / "m"))
-    (tmp_path / "m").write_bytes(resealed(whole, change))
-    with pytest.raises(DamagedFileError, match=r"fit each other|unlike its neighbours"):
-        driftglm.load(tmp_path / "m")

@@ -19,10 +19,11 @@ from driftglm import (
     DriftPoissonRegressor,
     DriftRegressor,
     DriftTextModel,
+    files,
 )
 from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
 from driftglm.evaluation import Comparison, RollingOrigin, compare
-from driftglm.files import DamagedFileError
+from driftglm.files import DamagedFileError, pack
 from driftglm.priors import Exact, Fixed, Learned, Variational
 from driftglm.registry import estimators, resolve
 from driftglm.simulate import simulate_text
@@ -346,3 +347,44 @@ def test_a_comparison_comes_back_by_load(tmp_path):
     RidgeAll().save(tmp_path / "m")
     with pytest.raises(DamagedFileError, match="holds no comparison but a RidgeAll"):
         Comparison.load(tmp_path / "m")
+
+
+def resealed(data, change):
+    """A file whose JSON was changed by someone who knows how to seal it again."""
+    facts, arrays = files.unpack(data)
+    change(facts["content"]["estimator"][2], arrays)
+    return pack(facts, arrays)
+
+
+def fit_of(state):
+    """The fields of the first fit of the first forecaster."""
+    forecaster = state["_forecasters"]["tuple"][0]["record"][1]
+    return forecaster["fits"]["tuple"][0]["record"][1]
+
+
+def longer_components(state, _):
+    fit_of(state)["components"]["record"][1]["n_timesteps"] += 1
+
+
+def shorter_curvature(state, arrays):
+    name = fit_of(state)["h"]["array"][0]
+    arrays[name] = arrays[name][:, 1:]
+
+
+def steps_beyond(state, arrays):
+    name = state["_rows"]["record"][1]["codes"]["array"][0]
+    arrays[name] = arrays[name] + 10**9
+
+
+@pytest.mark.parametrize("change", [longer_components, shorter_curvature, steps_beyond])
+def test_arrays_that_would_lead_compiled_code_astray_are_refused(change, tmp_path):
+    """Kernels do not check their indices; a forged file must not reach them."""
+    X, eta, _ = panel()
+    model = DriftRegressor(max_iter=2, keep_data=True).fit(X, eta, time=TIME)
+    model.save(tmp_path / "m")
+    whole = (tmp_path / "m").read_bytes()
+    (tmp_path / "m").write_bytes(resealed(whole, lambda *_: None))
+    same(model, driftglm.load(tmp_path / "m"))
+    (tmp_path / "m").write_bytes(resealed(whole, change))
+    with pytest.raises(DamagedFileError, match=r"fit each other|unlike its neighbours"):
+        driftglm.load(tmp_path / "m")
