@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self, cast
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
 from driftglm._threads import n_threads
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.export import Exports
 from driftglm.estimators.parameters import Registered
@@ -24,7 +29,7 @@ from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
 from driftglm.fitting.fit import X_FORMAT, Fitted, Plan, fit_given, fit_more
-from driftglm.fitting.fits import Fit
+from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.modes import SOLVERS
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.prediction import eta_means, eta_moments
@@ -32,6 +37,7 @@ from driftglm.fitting.reading import Given, Reading, exposure_of
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
+from driftglm.plots.labels import Features, Names, feature_names_of
 from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
@@ -39,14 +45,15 @@ from driftglm.solvers import StopReason
 Extrapolate = Literal["auto", "forecast", "hold", "validate"]
 
 
-def prior_of(prior: Any) -> Prior:
+def prior_of(prior: str | Prior | type[Prior]) -> Prior:
     """A prior as an object, from its name or itself."""
     if isinstance(prior, type):
         name = prior.__name__
         raise TypeError(f"prior is the class {name}; pass an object of it: prior={name}().")
-    return prior_named(prior) if isinstance(prior, str) else cast("Prior", prior)
+    return prior_named(prior) if isinstance(prior, str) else prior
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DriftEstimator(Exports, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
@@ -68,42 +75,24 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        prior: str | PathPrior | Learned = "learned",
-        solver: Literal["auto", "block", "lbfgs"] = "auto",
-        extrapolate: Extrapolate = "auto",
-        fit_intercept: bool = True,
-        always_in: Any = None,
-        static: Any = None,
-        init: Init = "auto",
-        n_starts: int = 1,
-        keep_data: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        verbose: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.prior = prior
-        self.solver = solver
-        self.extrapolate = extrapolate
-        self.fit_intercept = fit_intercept
-        self.always_in = always_in
-        self.static = static
-        self.init = init
-        self.n_starts = n_starts
-        self.keep_data = keep_data
-        self.freq = freq
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    # scikit-learn reads parameters off the signature of `__init__`, which `dataclass` writes.
+    prior: str | PathPrior | Learned = "learned"
+    solver: Literal["auto", "block", "lbfgs"] = "auto"
+    extrapolate: Extrapolate = "auto"
+    fit_intercept: bool = True
+    always_in: Features = None
+    static: Features = None
+    init: Init = "auto"
+    n_starts: int = 1
+    keep_data: bool = False
+    freq: str | int | None = None
+    max_iter: int = 1000
+    tol: float = 1e-4
+    verbose: bool = False
+    random_state: int | np.random.RandomState | None = None
+    n_jobs: int | None = None
 
-    # ---------------------------------------------------- what the skins differ in
+    # ----------------------------------------------- what the estimators differ in
 
     def _described(self) -> Family:
         """The family, as it is registered."""
@@ -149,7 +138,33 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         )
         return Plan(reading, settings, self.extrapolate, self.get_params(), workers)
 
-    def _fit_given(self, X: Any, given: Given, workers: Workers = IN_THIS_PROCESS) -> Self:
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: VectorLike = None,
+        sample_weight: VectorLike = None,
+        n_workers: int | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : (n_rows, n_features) array, sparse matrix or frame; a Dask array, a list of delayed
+            partitions or a folder of shards is fitted on Dask workers
+        y : (n_rows,) numbers, or labels of classes; a class may be missing in some timesteps
+        time : (n_rows,) integers, dates, Periods or an ordered Categorical; None: one timestep
+        sample_weight : (n_rows,), a row of weight 2 counts as two rows
+        n_workers : processes of a local cluster to fit on, unless a Dask client is active; None:
+            rows in this process are fitted in it, others on the active client
+        checkpoint : a file to go on from if the fit is interrupted; removed when it is done
+        """
+        return self._fit_given(X, Given(y, time, sample_weight), Workers(n_workers, checkpoint))
+
+    def _fit_given(self, X: MatrixLike, given: Given, workers: Workers) -> Self:
         """The common part of every `fit`."""
         announce_compilation(sys.stderr)
         if workers.wanted(X):
@@ -170,16 +185,19 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
                 "offer; choose 'forecast' or 'hold'."
             )
 
-    def update(self, X: Any, y: Any, *, time: Any, sample_weight: Any = None) -> Self:
+    def update(
+        self, X: MatrixLike, y: ArrayLike, *, time: ArrayLike, sample_weight: VectorLike = None
+    ) -> Self:
         """Append rows of new timesteps and fit again, starting from the present fit.
 
         Needs a model fitted with `keep_data=True`; every label must lie after the last training
         step. With the learned prior the fit goes on from the present posterior; with the
         paper's priors it is a new search, since zero paths could not come back otherwise.
+        New rows may lack classes but not bring new ones.
         """
         return self._update(X, Given(y, time, sample_weight))
 
-    def _update(self, X: Any, given: Given) -> Self:
+    def _update(self, X: MatrixLike, given: Given) -> Self:
         """The common part of every `update`."""
         check_is_fitted(self, "coef_path_")
         if self._rows is None:
@@ -194,25 +212,21 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             )
         reason = StopReason(self.stop_reason_)
         ended = self.objective_history_, self.optimality_, reason, self._view
-        before = Fitted(
-            Outcome(self._forecasters, *ended),
-            self._axis,
-            self.family_,
-            getattr(self, "classes_", None),
-            self._rows,
-            self.extrapolate_,
-        )
-        self._report(fit_more(self, X, given, self._plan(), before))
+        outcome, classes = Outcome(self._forecasters, *ended), getattr(self, "classes_", None)
+        stored = self.family_, classes, self._rows, self.extrapolate_
+        self._report(fit_more(self, X, given, self._plan(), Fitted(outcome, self._axis, *stored)))
         return self
 
     def _report(self, fitted: Fitted) -> None:
         """Fitted attributes in the user's units and column order."""
         outcome = fitted.outcome
+        # An earlier fit may have been of another family, or with another prior.
+        for name in ("classes_", "rate_"):
+            self.__dict__.pop(name, None)
         self._forecasters, self._view = outcome.forecasters, outcome.view
         self._axis, self.family_ = fitted.axis, fitted.family
         self._rows = fitted.rows if self.keep_data else None
         self.n_features_in_ = fitted.rows.always_in.size
-        self.__dict__.pop("classes_", None)  # of an earlier fit of another family
         if fitted.classes is not None:
             self.classes_ = fitted.classes
         self.timesteps_ = fitted.axis.labels
@@ -220,12 +234,9 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         self.intercept_path_ = _stack([fit.intercept_path() for fit in self._fits])
         self.inclusion_probability_ = _stack([fit.inclusion() for fit in self._fits], axis=0)
         self.autocorrelation_ = _stack([fit.autocorrelation() for fit in self._fits], axis=0)
-        self.objective_history_ = outcome.history
-        self.optimality_ = outcome.optimality
-        self.stop_reason_ = outcome.reason.value
-        self.converged_ = outcome.converged
+        self.objective_history_, self.optimality_ = outcome.history, outcome.optimality
+        self.stop_reason_, self.converged_ = outcome.reason.value, outcome.converged
         self.n_iter_ = outcome.n_iter
-        self.__dict__.pop("rate_", None)  # of an earlier fit with another prior
         if outcome.rate is not None:
             self.rate_ = outcome.rate
         self.extrapolate_ = fitted.extrapolate
@@ -234,21 +245,25 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             warn(
                 f"stopped after {outcome.n_iter} iterations ({outcome.reason.value}) with "
                 f"optimality {outcome.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. "
-                "With the paper's priors a feature close to the threshold of being kept is often "
-                "why.",
+                "With the paper's priors a feature close to the threshold of being included is "
+                "often why.",
                 ConvergenceWarning,
             )
 
     def _set_coef(self) -> None:
         """The coefficients `predict(X)` uses, in the shape of a regressor or of a classifier."""
         self.coef_: FloatArray
-        self.intercept_: Any
-        steps = self._forecaster.steps(self._next_code, hold=self._holds)
-        coef, intercept = [step.coef.copy() for step in steps], [step.intercept for step in steps]
+        self.intercept_: FloatArray | float
+        steps = self._next_steps()
         if self.family_.target == "classes":
-            self.coef_, self.intercept_ = np.array(coef), np.array(intercept)
+            self.coef_ = np.array([step.coef for step in steps])
+            self.intercept_ = np.array([step.intercept for step in steps])
         else:
-            self.coef_, self.intercept_ = coef[0], intercept[0]
+            self.coef_, self.intercept_ = steps[0].coef.copy(), steps[0].intercept
+
+    def _next_steps(self) -> Sequence[Step]:
+        """The step after the last, of every response."""
+        return self._forecaster.steps(self._next_code, hold=self._holds)
 
     @property
     def _fits(self) -> tuple[Fit, ...]:
@@ -277,31 +292,32 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
 
     # -------------------------------------------------------------- prediction
 
-    def _codes(self, time: Any, n_rows: int) -> IntArray | int:
+    def _codes(self, time: VectorLike, n_rows: int) -> IntArray | int:
         return self._next_code if time is None else self._axis.encode(time, n_rows)
 
-    def _eta_means(self, X: Any, time: Any) -> FloatArray:
-        """(n_rows, n_responses) eta of every row, with the coefficients of its step or the next."""
+    def _read_new(self, X: MatrixLike, time: VectorLike) -> tuple[Matrix, IntArray | int]:
+        """New rows as checked, and their steps."""
         check_is_fitted(self, "coef_path_")
-        X = validate_data(self, X, reset=False, **X_FORMAT)
-        codes = self._codes(time, X.shape[0])
-        return eta_means(self._forecaster, X, codes, hold=self._holds)
+        rows = validate_data(self, X, reset=False, **X_FORMAT)
+        return rows, self._codes(time, rows.shape[0])
+
+    def _eta_means(self, X: MatrixLike, time: VectorLike) -> FloatArray:
+        """(n_rows, n_responses) eta of every row, with the coefficients of its step or the next."""
+        rows, codes = self._read_new(X, time)
+        return eta_means(self._forecaster, rows, codes, hold=self._holds)
 
     def _eta_moments(
-        self, X: Any, time: Any, exposure: Any = None, *, drift: bool = True
+        self, X: MatrixLike, time: VectorLike, exposure: VectorLike = None, *, drift: bool = True
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of eta: (n_rows,), or (n_rows, K) with a response for every class."""
-        check_is_fitted(self, "coef_path_")
-        X = validate_data(self, X, reset=False, **X_FORMAT)
-        codes = self._codes(time, X.shape[0])
-        given = self._forecaster, X, codes
-        mean, variance = eta_moments(*given, hold=self._holds, drift=drift)
-        exposures = exposure_of(self.family_, exposure, X.shape[0])
+        rows, codes = self._read_new(X, time)
+        mean, variance = eta_moments(self._forecaster, rows, codes, hold=self._holds, drift=drift)
+        exposures = exposure_of(self.family_, exposure, rows.shape[0])
         if self.family_.coupled:
             return mean, variance
         return mean[:, 0] + exposures, variance[:, 0]
 
-    def _mean(self, X: Any, time: Any, exposure: Any = None) -> FloatArray:
+    def _mean(self, X: MatrixLike, time: VectorLike, exposure: VectorLike = None) -> FloatArray:
         """E[y] of every row, the uncertainty of the coefficients integrated out.
 
         Coefficients that are held are taken as they were: how far they may have moved since, which
@@ -310,7 +326,19 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         check_is_fitted(self, "coef_path_")
         return self.family_.mean(*self._eta_moments(X, time, exposure, drift=False))
 
-    def _interval(self, X: Any, time: Any, level: float, exposure: Any = None) -> FloatArray:
+    def predict_interval(
+        self, X: MatrixLike, time: VectorLike = None, level: float = 0.9
+    ) -> FloatArray:
+        """Central intervals of y, or of the probabilities of its classes.
+
+        (n_rows, 2), or (n_rows, K, 2) of more than two classes. Those of y hold uncertain
+        coefficients and noise together; of counts, as a negative binomial distribution.
+        """
+        return self._interval(X, time, level)
+
+    def _interval(
+        self, X: MatrixLike, time: VectorLike, level: float, exposure: VectorLike = None
+    ) -> FloatArray:
         """Central intervals of what is predicted; a mode has none."""
         check_is_fitted(self, "coef_path_")
         normal_quantile(level)  # checks the level
@@ -323,8 +351,21 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         noise = self._forecaster.noise_at(self._codes(time, mean.shape[0]))
         return self.family_.interval(mean, variance, noise, level)
 
-    def _explained(self, y: Any, prediction: FloatArray, sample_weight: Any) -> float:
-        """The share of the family's loss explained: R^2, or D^2."""
+    def score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: VectorLike = None,
+        sample_weight: VectorLike = None,
+    ) -> float:
+        """R^2 of the predictions, or their accuracy if they are classes."""
+        return self._score(y, self.predict(X, time=time), sample_weight)
+
+    def _score(self, y: ArrayLike, prediction: np.ndarray, sample_weight: VectorLike) -> float:
+        """Accuracy of classes, else the share of the family's loss explained: R^2, or D^2."""
+        if self.family_.target == "classes":
+            return float(accuracy_score(y, prediction, sample_weight=sample_weight))
         return share_explained(self.family_, y, prediction, sample_weight)
 
     # ---------------------------------------------------------------- reporting
@@ -335,7 +376,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         reach = normal_quantile(level) * self.coef_std_path_
         return np.stack([self.coef_path_ - reach, self.coef_path_ + reach])
 
-    def summary(self, feature_names: Any = None) -> pd.DataFrame:
+    def summary(self, feature_names: Names = None) -> pd.DataFrame:
         """One row a feature, most important first.
 
         Columns: feature, inclusion_probability, kind (zero, static, drifting or sign-flip),
@@ -345,8 +386,7 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         """
         check_is_fitted(self, "coef_path_")
         names = self._names(feature_names)
-        steps = self._forecaster.steps(self._next_code, hold=self._holds)
-        parts = zip(self._fits, steps, strict=True)
+        parts = zip(self._fits, self._next_steps(), strict=True)
         tables = [summarise(fit, step, names) for fit, step in parts]
         if not self.family_.coupled:
             return tables[0]
@@ -354,18 +394,8 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
             table.insert(0, "class", label)
         return pd.concat(tables, ignore_index=True)
 
-    def _names(self, feature_names: Any) -> list[str]:
-        if feature_names is None:
-            feature_names = getattr(self, "feature_names_in_", None)
-        if feature_names is None:
-            return [f"x{i}" for i in range(self.n_features_in_)]
-        names = [str(name) for name in feature_names]
-        if len(names) != self.n_features_in_:
-            raise DataError(
-                f"feature_names has {len(names)} names but the model has {self.n_features_in_} "
-                "features; pass one name per column of X."
-            )
-        return names
+    def _names(self, feature_names: Names) -> list[str]:
+        return feature_names_of(self, self.n_features_in_, feature_names)
 
     @property
     def coef_std_path_(self) -> FloatArray:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from driftglm import plots
+from driftglm._typing import FloatArray
+from driftglm.data.timesteps import Labels
 from driftglm.exceptions import DriftError
+from driftglm.plots.labels import Features, Names, feature_names_of
+
+if TYPE_CHECKING:  # matplotlib is an extra
+    pass
 
 
 class Exports:
     """Figures and `to_xarray`, mixed into the estimators of rows."""
 
-    coef_path_: Any
-    classes_: Any
+    coef_path_: FloatArray
+    timesteps_: Labels
+    classes_: np.ndarray
 
-    def plot_paths(self, features: Any = None, top: int = 12, feature_names: Any = None) -> Any:
-        """Coefficients over time, a small panel a feature, with 90 % bands, as a Figure.
+    def plot_paths(
+        self, features: Features = None, top: int = 12, feature_names: Names = None
+    ) -> Any:
+        """Coefficients over time, a panel per feature, with 90 % bands, as a Figure.
 
         Parameters
         ----------
@@ -33,13 +42,15 @@ class Exports:
         check_is_fitted(self, "coef_path_")
         return plots.plot_paths(self, features, top, feature_names)
 
-    def plot_heatmap(self, features: Any = None, top: int = 40, feature_names: Any = None) -> Any:
-        """Coefficients over time as colours, a row a feature; parameters as of `plot_paths`."""
+    def plot_heatmap(
+        self, features: Features = None, top: int = 40, feature_names: Names = None
+    ) -> Any:
+        """Coefficients over time as colours, one row per feature; parameters as of `plot_paths`."""
         check_is_fitted(self, "coef_path_")
         return plots.plot_heatmap(self, features, top, feature_names)
 
     def plot_autocorrelation(
-        self, features: Any = None, top: int = 30, feature_names: Any = None
+        self, features: Features = None, top: int = 30, feature_names: Names = None
     ) -> Any:
         """Lag-1 autocorrelation of every feature's path; parameters as of `plot_paths`."""
         check_is_fitted(self, "coef_path_")
@@ -54,10 +65,10 @@ class Exports:
         extra ``driftglm[xarray]``.
         """
         check_is_fitted(self, "coef_path_")
-        several = np.ndim(self.coef_path_) > 2  # noqa: PLR2004 (time and feature)
+        several = self.coef_path_.ndim > 2  # noqa: PLR2004 (time and feature)
         inner = ("class", "feature") if several else ("feature",)
         classes = inner[:-1]
-        coords: dict[str, Any] = {"feature": self._names(None)}  # type: ignore[attr-defined]
+        coords: dict[str, Any] = {"feature": feature_names_of(self, self.coef_path_.shape[-1])}
         if several:
             coords["class"] = _labels(self.classes_)
         found = {
@@ -72,7 +83,9 @@ class Exports:
         return dataset(self, found, coords)
 
 
-def dataset(model: Any, found: dict[str, tuple[tuple[str, ...], str]], coords: Any) -> Any:
+def dataset(
+    model: Any, found: dict[str, tuple[tuple[str, ...], str]], coords: dict[str, Any]
+) -> Any:
     """An xarray Dataset: by name, dimensions and attribute; attributes not there are left out."""
     try:
         import xarray
@@ -92,7 +105,7 @@ def dataset(model: Any, found: dict[str, tuple[tuple[str, ...], str]], coords: A
     return xarray.Dataset(variables, coords, attributes)
 
 
-def _labels(labels: Any) -> Any:
+def _labels(labels: Labels) -> pd.DatetimeIndex | np.ndarray:
     """Labels as a coordinate: numbers, dates, or texts."""
     if isinstance(labels, pd.PeriodIndex):
         return labels.to_timestamp()

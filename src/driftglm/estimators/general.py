@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.metrics import accuracy_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm._typing import FloatArray
-from driftglm.estimators.base import DriftEstimator, Extrapolate
+from driftglm._typing import MatrixLike, VectorLike
+from driftglm.estimators.base import DriftEstimator
+from driftglm.estimators.classification import DriftClassifier
+from driftglm.estimators.exposure import ExposureEstimator
 from driftglm.estimators.parameters import Registered
 from driftglm.families import Family, family_named
-from driftglm.fitting.reading import Given, exposure_of
-from driftglm.fitting.starts import Init
-from driftglm.fitting.worker_rows import Workers
-from driftglm.priors import Learned, PathPrior
+from driftglm.fitting.reading import exposure_of
 from driftglm.registry import FAMILIES
 
 
@@ -31,7 +29,8 @@ def _has_classes(model: DriftGLM) -> bool:
     return True
 
 
-class DriftGLM(DriftEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DriftGLM(ExposureEstimator):
     """A generalized linear model of any family whose coefficients drift over time.
 
     `DriftRegressor`, `DriftClassifier` and `DriftPoissonRegressor` are its special cases, with the
@@ -75,46 +74,8 @@ max_iter, tol, verbose, random_state, n_jobs
         "noise": [StrOptions({"auto", "estimate"}), Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        family: str = "gaussian",
-        noise: Literal["auto", "estimate"] | float = "auto",
-        prior: str | PathPrior | Learned = "learned",
-        solver: Literal["auto", "block", "lbfgs"] = "auto",
-        extrapolate: Extrapolate = "auto",
-        fit_intercept: bool = True,
-        always_in: Any = None,
-        static: Any = None,
-        init: Init = "auto",
-        n_starts: int = 1,
-        keep_data: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        verbose: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            prior=prior,
-            solver=solver,
-            extrapolate=extrapolate,
-            fit_intercept=fit_intercept,
-            always_in=always_in,
-            static=static,
-            init=init,
-            n_starts=n_starts,
-            keep_data=keep_data,
-            freq=freq,
-            max_iter=max_iter,
-            tol=tol,
-            verbose=verbose,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.family = family
-        self.noise = noise
+    family: str = "gaussian"
+    noise: Literal["auto", "estimate"] | float = "auto"
 
     def _described(self) -> Family:
         return family_named(self.family)
@@ -134,76 +95,20 @@ max_iter, tol, verbose, random_state, n_jobs
     def _noise_param(self) -> str | float:
         return self.noise
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        time: Any = None,
-        sample_weight: Any = None,
-        exposure: Any = None,
-        n_workers: int | None = None,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X, time, sample_weight, n_workers, checkpoint
-            As for `DriftRegressor.fit`.
-        y : (n_rows,) numbers or classes, as the family wants them
-        exposure : (n_rows,) what the mean is proportional to, for families that take one
-        """
-        given = Given(y, time, sample_weight, exposure)
-        return self._fit_given(X, given, Workers(n_workers, checkpoint))
-
-    def update(
-        self, X: Any, y: Any, *, time: Any, sample_weight: Any = None, exposure: Any = None
-    ) -> Self:
-        """Append rows of new timesteps and fit again; see `DriftRegressor.update`."""
-        return self._update(X, Given(y, time, sample_weight, exposure))
-
-    def predict(self, X: Any, *, time: Any = None, exposure: Any = None) -> Any:
+    def predict(
+        self, X: MatrixLike, *, time: VectorLike = None, exposure: VectorLike = None
+    ) -> np.ndarray:
         """The expected y of every row, or its most probable class; no time: the next step."""
         if not self._of_classes:
             return self._mean(X, time, exposure)
         check_is_fitted(self, "coef_path_")
         exposure_of(self.family_, exposure, 0)  # none is taken
-        p = self.predict_proba(X, time=time)
-        return np.asarray(self.classes_[np.argmax(p, axis=1)])
+        return np.asarray(self.classes_[self.predict_proba(X, time=time).argmax(axis=1)])
 
-    @available_if(_has_classes)
-    def predict_proba(self, X: Any, *, time: Any = None) -> FloatArray:
-        """(n_rows, K) probabilities of the classes."""
-        check_is_fitted(self, "coef_path_")
-        return self.family_.probabilities(*self._eta_moments(X, time))
-
-    @available_if(_has_classes)
-    def predict_log_proba(self, X: Any, *, time: Any = None) -> FloatArray:
-        """Logarithm of `predict_proba`."""
-        return np.asarray(np.log(self.predict_proba(X, time=time)))
-
-    @available_if(_has_classes)
-    def decision_function(self, X: Any, *, time: Any = None) -> FloatArray:
-        """Logits of `classes_[1]` (n_rows,), or of every class (n_rows, K)."""
-        eta = self._eta_means(X, time)
-        return eta if self.family_.coupled else eta[:, 0]
-
-    def predict_interval(
-        self, X: Any, time: Any = None, level: float = 0.9, *, exposure: Any = None
-    ) -> FloatArray:
-        """Central intervals (n_rows, 2) of y, or of the probabilities of its classes."""
-        return self._interval(X, time, level, exposure)
-
-    def score(
-        self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None, exposure: Any = None
-    ) -> float:
-        """The share of the family's loss explained, or the accuracy of classes."""
-        prediction = self.predict(X, time=time, exposure=exposure)
-        if self._of_classes:
-            return float(accuracy_score(y, prediction, sample_weight=sample_weight))
-        return self._explained(y, prediction, sample_weight)
+    # As of a classifier, but there only if the family is one of classes.
+    predict_proba = available_if(_has_classes)(DriftClassifier.predict_proba)
+    predict_log_proba = available_if(_has_classes)(DriftClassifier.predict_log_proba)
+    decision_function = available_if(_has_classes)(DriftClassifier.decision_function)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,5 +20,4 @@ SPECIAL: dict[str, type[DriftEstimator]] = {
 
 def estimator_for(family: str, **params: Any) -> Any:
     """An estimator of a registered family, not yet fitted."""
-    special = SPECIAL.get(family)
-    return DriftGLM(family=family, **params) if special is None else special(**params)
+    return SPECIAL[family](**params) if family in SPECIAL else DriftGLM(family=family, **params)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sklearn.utils._param_validation import StrOptions
 
 
@@ -17,7 +15,7 @@ class Registered(StrOptions):
         super().__init__(set(homes))
         self._homes, self._classes = homes, classes
 
-    def is_satisfied_by(self, val: Any) -> bool:
+    def is_satisfied_by(self, val: object) -> bool:
         """Whether it is a name of the registry."""
         named = isinstance(val, str) and val in self._homes
         return named or (self._classes and isinstance(val, type))

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from driftglm._typing import FloatArray
-from driftglm.estimators.base import DriftEstimator, Extrapolate
+from driftglm._typing import FloatArray, MatrixLike, VectorLike
+from driftglm.estimators.base import DriftEstimator
 from driftglm.families import Family, Gaussian
-from driftglm.fitting.reading import Given
-from driftglm.fitting.starts import Init
-from driftglm.fitting.worker_rows import Workers
-from driftglm.priors import Learned, PathPrior
 
 PAPER_NOISE = 0.5
 """The paper's loss, -sum (y - f'beta)^2, is a Gaussian likelihood of this variance."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DriftRegressor(RegressorMixin, DriftEstimator):
     """Linear regression whose coefficients drift over time, most of them being zero.
 
     Parameters
     ----------
     prior
-        The law of a coefficient path: "learned" (default: a mixture over zero, constant and
-        drifting paths whose weights are learned), "exact" (the paper's prior, integrated
+        The distribution of a coefficient path: "learned" (default: a mixture of zero, constant
+        and drifting paths whose weights are learned), "exact" (the paper's prior, integrated
         exactly), "variational" (the paper's approximation), "fixed" (ridge over time), or an
         object of `driftglm.priors`.
     solver
@@ -40,23 +38,23 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     fit_intercept
         Fit an intercept that drifts: flat part + AR(1) deviations. An empty step is interpolated.
     always_in, static
-        Features (names, positions or masks) that are never dropped / kept constant over time.
+        Features (names, positions or masks) that are never dropped / constant over time.
     init
         Start of the search for a mode: "lasso-one" (the paper's, and what "auto" means for its
         priors), "lasso-all", "ridge-all" or "zero". Paths that start at zero may enter during
         the search, most correlated first, if they have a nonzero mode given the others; with
         solver="lbfgs" they stay at zero. The learned prior starts from "zero".
     n_starts
-        Number of starting points to try, the one of highest ELBO being kept; 1 for the paper's
-        priors, whose objective cannot rank them.
+        Number of starting points to try, of which the one of highest ELBO is chosen; 1 for the
+        paper's priors, whose objective cannot rank them.
     keep_data
         Keep the training data in the model so that it can be updated.
     freq
         Length of a timestep: an integer for integer times (default 1), a pandas period alias
         ("Y", "Q", "M", ...) for dates.
     max_iter, tol
-        Most passes over the features, and when to stop: for a mode, the pull on any coefficient
-        in units of one over its posterior standard deviation; for the learned prior, ten times
+        Most passes over the features, and when to stop: for a mode, the gradient of any
+        coefficient times its posterior standard deviation; for the learned prior, ten times
         the rise of the ELBO per row in a round of passes.
     verbose
         Show progress on standard error.
@@ -100,44 +98,7 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         "noise": [StrOptions({"estimate", "paper"}), Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        prior: str | PathPrior | Learned = "learned",
-        solver: Literal["auto", "block", "lbfgs"] = "auto",
-        extrapolate: Extrapolate = "auto",
-        fit_intercept: bool = True,
-        always_in: Any = None,
-        static: Any = None,
-        init: Init = "auto",
-        n_starts: int = 1,
-        keep_data: bool = False,
-        freq: str | int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        verbose: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        noise: Literal["estimate", "paper"] | float = "estimate",
-    ) -> None:
-        super().__init__(
-            prior=prior,
-            solver=solver,
-            extrapolate=extrapolate,
-            fit_intercept=fit_intercept,
-            always_in=always_in,
-            static=static,
-            init=init,
-            n_starts=n_starts,
-            keep_data=keep_data,
-            freq=freq,
-            max_iter=max_iter,
-            tol=tol,
-            verbose=verbose,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.noise = noise
+    noise: Literal["estimate", "paper"] | float = "estimate"
 
     def _described(self) -> Family:
         return Gaussian()
@@ -150,40 +111,9 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         """The noise variance, as given or as estimated."""
         return self.noise_
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        time: Any = None,
-        sample_weight: Any = None,
-        n_workers: int | None = None,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : (n_rows, n_features) array, sparse matrix or frame; a Dask array, a list of delayed
-            partitions or a folder of shards is fitted on Dask workers
-        y : (n_rows,)
-        time : (n_rows,) integers, dates, Periods or an ordered Categorical; None: one timestep
-        sample_weight : (n_rows,), a row of weight 2 counts as two rows
-        n_workers : processes of a local cluster to fit on, unless a Dask client is active; None:
-            rows in this process are fitted in it, others on the active client
-        checkpoint : a file to go on from if the fit is interrupted; removed when it is done
-        """
-        return self._fit_given(X, Given(y, time, sample_weight), Workers(n_workers, checkpoint))
-
-    def predict(self, X: Any, *, time: Any = None) -> FloatArray:
+    def predict(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
         """Predict every row with the coefficients of its step; `time=None`: the next step."""
         return self._eta_means(X, time)[:, 0]
 
-    def predict_interval(self, X: Any, time: Any = None, level: float = 0.9) -> FloatArray:
-        """Central prediction intervals (n_rows, 2): uncertain coefficients plus noise."""
-        return self._interval(X, time, level)
-
-    def score(self, X: Any, y: Any, *, time: Any = None, sample_weight: Any = None) -> float:
-        """R^2 of the predictions."""
-        return self._explained(y, self.predict(X, time=time), sample_weight)
+    # RegressorMixin, which scikit-learn wants first, has a score that knows no time.
+    score = DriftEstimator.score

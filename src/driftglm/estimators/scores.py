@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, VectorLike
 from driftglm._warnings import warn
 from driftglm.data.checks import check_weights
 from driftglm.families import Family
@@ -16,7 +15,9 @@ from driftglm.families import Family
 LEAST_ROWS = 2
 
 
-def share_explained(family: Family, y: Any, prediction: FloatArray, sample_weight: Any) -> float:
+def share_explained(
+    family: Family, y: ArrayLike, prediction: FloatArray, sample_weight: VectorLike
+) -> float:
     """The share of the family's loss explained: R^2, or D^2."""
     target = np.asarray(column_or_1d(y), dtype=np.float64)
     assert_all_finite(target, input_name="y")
@@ -28,7 +29,7 @@ def share_explained(family: Family, y: Any, prediction: FloatArray, sample_weigh
         return float("nan")
     null = np.full(target.size, np.average(target, weights=weights))
     losses = [family.prediction_loss(target, mean) for mean in (prediction, null)]
-    left, all_of_it = (float(np.average(loss, weights=weights)) for loss in losses)
-    if all_of_it == 0.0:  # as scikit-learn has it where y is constant
-        return 1.0 if left == 0.0 else 0.0
-    return 1.0 - left / all_of_it
+    residual, total = (float(np.average(loss, weights=weights)) for loss in losses)
+    if total == 0.0:  # as scikit-learn has it where y is constant
+        return 1.0 if residual == 0.0 else 0.0
+    return 1.0 - residual / total

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import Fit, Step
 
@@ -37,9 +36,8 @@ def kinds(fit: Fit) -> np.ndarray:
 def summarise(fit: Fit, step: Step, names: list[str]) -> pd.DataFrame:
     """One row a feature, most important first; `step` is the one to predict next."""
     path = fit.coef_path()
-    reach: FloatArray = np.full(path.shape[1], np.nan)
-    if fit.posterior:
-        reach = normal_quantile(LEVEL) * np.sqrt(step.total_variance)
+    std = np.sqrt(step.total_variance) if fit.posterior else np.nan  # which a mode has not
+    reach = normal_quantile(LEVEL) * std
     table = pd.DataFrame(
         {
             "feature": names,

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from numbers import Integral, Real
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._jit import announce_compilation
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
-from driftglm.estimators.base import Extrapolate, prior_of
-from driftglm.estimators.parameters import Registered
+from driftglm.estimators.base import DriftEstimator, Extrapolate, prior_of
 from driftglm.estimators.text_export import TextExports
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.files import Storable
@@ -26,11 +28,13 @@ from driftglm.fitting.text_fit import TextStep
 from driftglm.fitting.text_solve import TextSettings
 from driftglm.fitting.worker_rows import Workers
 from driftglm.priors import Learned, PathPrior, Prior
-from driftglm.registry import PRIORS
 
 N_NAMED = 3
+SHARED = ("prior", "extrapolate", "freq", "max_iter", "tol", "verbose", "n_jobs")
+"""Parameters that mean the same as those of the estimators of rows."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DriftTextModel(TextExports, Storable, BaseEstimator):
     """Word counts given effects of the document, the effects' coefficients drifting over time.
 
@@ -78,7 +82,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
     freq
         Length of a timestep, as in `DriftRegressor`.
     max_iter, tol
-        Most passes over all words. A mode has converged when no coefficient is pulled by more than
+        Most passes over all words. A mode has converged when no coefficient would move by more than
         `tol` posterior standard deviations or a pass raises the objective by less than 10 `tol`^2
         per token, the learned prior when a pass raises the bound by less than 0.1 `tol` per token.
     verbose
@@ -116,60 +120,37 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         "background": [StrOptions({"step", "all"}), "array-like"],
         "smoothing": [Interval(Real, 0, None, closed="neither")],
         "tie": [StrOptions({"effect", "path"})],
-        "prior": [Registered(PRIORS, classes=True), Prior],
         "vocabulary": ["array-like", None],
         "center": ["boolean"],
         "fit_intercept": ["boolean", StrOptions({"auto"})],
-        "extrapolate": [StrOptions({"auto", "forecast", "hold", "validate"})],
-        "freq": [str, Interval(Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "verbose": ["verbose"],
-        "n_jobs": [Integral, None],
+        **{name: DriftEstimator._parameter_constraints[name] for name in SHARED},  # noqa: SLF001
     }
 
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        background: Any = "step",
-        smoothing: float = 0.5,
-        tie: Literal["effect", "path"] = "effect",
-        prior: str | PathPrior | Learned = "learned",
-        vocabulary: Any = None,
-        center: bool = True,
-        fit_intercept: bool | Literal["auto"] = "auto",
-        extrapolate: Extrapolate = "auto",
-        freq: str | int | None = None,
-        max_iter: int = 200,
-        tol: float = 1e-3,
-        verbose: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.background = background
-        self.smoothing = smoothing
-        self.tie = tie
-        self.prior = prior
-        self.vocabulary = vocabulary
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.extrapolate = extrapolate
-        self.freq = freq
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.n_jobs = n_jobs
+    background: ArrayLike = "step"
+    smoothing: float = 0.5
+    tie: Literal["effect", "path"] = "effect"
+    prior: str | PathPrior | Learned = "learned"
+    vocabulary: ArrayLike | None = None
+    center: bool = True
+    fit_intercept: bool | Literal["auto"] = "auto"
+    extrapolate: Extrapolate = "auto"
+    freq: str | int | None = None
+    max_iter: int = 200
+    tol: float = 1e-3
+    verbose: bool = False
+    n_jobs: int | None = None
 
     # ---------------------------------------------------------------- fitting
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
-        counts: Any,
-        effects: Any,
+        counts: MatrixLike,
+        effects: MatrixLike,
         *,
-        time: Any = None,
+        time: VectorLike = None,
         n_workers: int | None = None,
-        checkpoint: Any = None,
+        checkpoint: str | Path | None = None,
     ) -> Self:
         """Fit the model.
 
@@ -193,7 +174,9 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
 
     def _plan(self) -> TextPlan:
         """What the parameters ask for."""
-        prior = self._prior()
+        prior = prior_of(self.prior)
+        if isinstance(self.prior, str):
+            prior = prior.for_text()
         settings = TextSettings(
             prior=prior,
             by_effect=self.tie == "effect",
@@ -216,10 +199,6 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
             params=self.get_params(),
         )
 
-    def _prior(self) -> Prior:
-        found = prior_of(self.prior)
-        return found.for_text() if isinstance(self.prior, str) else found
-
     def _has_intercept(self, prior: Prior) -> bool:
         """Whether the background has a path of its own; never a given one, nor the paper's."""
         if self.fit_intercept == "auto":
@@ -237,8 +216,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         self.background_ = result.fit.background()
         self.inclusion_probability_ = result.fit.inclusion()
         self.objective_history_, self.n_iter_ = result.run.history, result.run.n_iter
-        self.stop_reason_ = result.run.reason.value
-        self.converged_ = result.run.converged
+        self.stop_reason_, self.converged_ = result.run.reason.value, result.run.converged
         self.__dict__.pop("rate_", None)
         if result.rate is not None:
             self.rate_ = result.rate
@@ -261,7 +239,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
 
     # -------------------------------------------------------------- prediction
 
-    def log_prob(self, effects: Any, time: Any = None) -> FloatArray:
+    def log_prob(self, effects: MatrixLike, time: VectorLike = None) -> FloatArray:
         """(n_docs, V) log probabilities of the words; no time: the step after the last."""
         check_is_fitted(self, "coef_path_")
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64, reset=False)
@@ -271,7 +249,9 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
                 out[members[part]] = found
         return out
 
-    def document_log_likelihood(self, counts: Any, effects: Any, time: Any = None) -> FloatArray:
+    def document_log_likelihood(
+        self, counts: MatrixLike, effects: MatrixLike, time: VectorLike = None
+    ) -> FloatArray:
         """(n_docs,) log-likelihood of every document's tokens; 0 for one without tokens."""
         check_is_fitted(self, "coef_path_")
         table = read_counts(counts, self.vocabulary_)
@@ -280,25 +260,22 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
             raise DataError(
                 f"effects has {rows.shape[0]} rows but counts has {table.shape[0]} documents."
             )
-        return self._log_likelihood(table, rows, self._codes(time, rows.shape[0]))
+        out = np.zeros(rows.shape[0])
+        for members, step in self._by_step(self._codes(time, rows.shape[0])):
+            out[members] = step.log_likelihoods(table[members], rows[members])
+        return out
 
-    def score(self, counts: Any, effects: Any, time: Any = None) -> float:
+    def score(self, counts: MatrixLike, effects: MatrixLike, time: VectorLike = None) -> float:
         """Log-likelihood of all tokens; words out of the vocabulary are ignored."""
         return float(self.document_log_likelihood(counts, effects, time).sum())
 
-    def perplexity(self, counts: Any, effects: Any, time: Any = None) -> float:
+    def perplexity(self, counts: MatrixLike, effects: MatrixLike, time: VectorLike = None) -> float:
         """exp(-log-likelihood per token)."""
         check_is_fitted(self, "coef_path_")
         total = float(read_counts(counts, self.vocabulary_).sum())
         if total == 0:
             raise DataError("counts holds no token of the vocabulary; perplexity needs one.")
         return float(np.exp(-self.score(counts, effects, time) / total))
-
-    def _log_likelihood(self, table: Any, rows: Any, codes: IntArray) -> FloatArray:
-        out = np.zeros(codes.size)
-        for members, step in self._by_step(codes):
-            out[members] = step.log_likelihoods(table[members], rows[members])
-        return out
 
     def _by_step(self, codes: IntArray) -> Iterator[tuple[IntArray, TextStep]]:
         """Documents and the model of every step that occurs."""

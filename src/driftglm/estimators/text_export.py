@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray, VectorLike
 from driftglm.data.features import feature_mask
-from driftglm.data.timesteps import TimeAxis
+from driftglm.data.timesteps import Labels, TimeAxis
 from driftglm.estimators.export import dataset
-from driftglm.estimators.text_words import top_words
 from driftglm.exceptions import DataError
 from driftglm.fitting.text_fit import TextFit
 from driftglm.plots import figures
+from driftglm.plots.labels import feature_names_of
 
 
 class TextExports:
@@ -26,24 +27,22 @@ class TextExports:
     inclusion_probability_: FloatArray
     base_background_: FloatArray
     vocabulary_: np.ndarray
-    timesteps_: Any
+    timesteps_: Labels
     n_features_in_: int
     extrapolate_: str
     _axis: TimeAxis
     _fit: TextFit
 
-    def _codes(self, time: Any, n_rows: int) -> IntArray:
+    def _codes(self, time: VectorLike, n_rows: int) -> IntArray:
         if time is None:
             following = self._axis.n_timesteps - int(self._axis.is_single)
             return np.full(n_rows, following, dtype=np.int64)
         return self._axis.encode(time, n_rows)
 
     def _effect_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        n_effects = self.n_features_in_
-        return [f"x{i}" for i in range(n_effects)] if names is None else [str(n) for n in names]
+        return feature_names_of(self, self.n_features_in_)
 
-    def _effect(self, effect: Any) -> int:
+    def _effect(self, effect: str | int) -> int:
         """Position of one effect, by name or position."""
         check_is_fitted(self, "coef_path_")
         names = self._effect_names()
@@ -52,21 +51,31 @@ class TextExports:
             raise DataError(f"effect={effect!r} means {chosen.size} effects; name one.")
         return int(chosen[0])
 
-    def top_words(self, effect: Any, time: Any = None, k: int = 10) -> pd.DataFrame:
+    def top_words(self, effect: str | int, time: object = None, k: int = 10) -> pd.DataFrame:
         """The `k` words an effect makes most frequent, then the `k` it makes rarest.
 
         Columns: word, coef, inclusion_probability, share (of the word in the background of that
-        step, in the original units). `effect` is a name or a position, `time` the label of a
-        step; None: the step after the last.
+        step, in the original units). Words whose coefficient is zero are not listed. `effect` is a
+        name or a position, `time` the label of a step; None: the step after the last.
         """
         i = self._effect(effect)
-        code = int(self._codes(None if time is None else [time], 1)[0])
-        coef = self._fit.step(code, forecast=self.extrapolate_ == "forecast").coef
-        base = self.base_background_[min(code, len(self.timesteps_) - 1)]
-        shares = np.exp(log_softmax(base))
-        return top_words(self.vocabulary_, coef[i], self.inclusion_probability_[i], shares, k)
+        if k < 1:
+            raise DataError(f"k={k}; ask for one word or more.")
+        labels: Any = None if time is None else [time]
+        code = int(self._codes(labels, 1)[0])
+        coef = self._fit.step(code, forecast=self.extrapolate_ == "forecast").coef[i]
+        shares = np.exp(log_softmax(self.base_background_[min(code, len(self.timesteps_) - 1)]))
+        order = np.argsort(-np.abs(coef), kind="stable")
+        chosen = np.concatenate([order[coef[order] > 0][:k], order[coef[order] < 0][:k]])
+        columns = {
+            "word": np.asarray(self.vocabulary_, dtype=object),
+            "coef": coef,
+            "inclusion_probability": self.inclusion_probability_[i],
+            "share": shares,
+        }
+        return pd.DataFrame({name: values[chosen] for name, values in columns.items()})
 
-    def plot_words(self, effect: Any, words: Any = None, k: int = 8) -> Any:
+    def plot_words(self, effect: str | int, words: ArrayLike | None = None, k: int = 8) -> Any:
         """Paths of some words' coefficients of one effect, as a matplotlib Figure.
 
         `words` are names; None: the `k` words of largest mean squared coefficient.
@@ -82,11 +91,9 @@ class TextExports:
             chosen = np.flatnonzero(feature_mask(words, len(names), names, "words"))
         found = self._fit.std_path()
         std = None if found is None else found[:, i][:, chosen]
-        name = self._effect_names()[i]
+        title = f"words of {self._effect_names()[i]}"
         shown = self.vocabulary_[chosen]
-        return figures.words(
-            f"words of {name}", list(self.timesteps_), shown, paths[:, chosen], std
-        )
+        return figures.words(title, list(self.timesteps_), shown, paths[:, chosen], std)
 
     def to_xarray(self) -> Any:
         """The fit as an xarray Dataset over time, effect and word.

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm.data.timesteps import Labels, fit_axis
 from driftglm.evaluation.contestants import take
 from driftglm.exceptions import DataError
+from driftglm.plots.labels import feature_names_of
+from driftglm.priors import Learned
 
 
 @dataclass(frozen=True)
@@ -57,38 +61,32 @@ class AsOfPaths:
 
 
 def as_of_paths(
-    model: Any,
-    X: Any,
-    y: Any,
-    time: Any,
+    model: BaseEstimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    time: ArrayLike,
     *,
     first: int = 1,
     warm_start: bool = True,
-    sample_weight: Any = None,
-    exposure: Any = None,
+    sample_weight: VectorLike = None,
+    exposure: VectorLike = None,
 ) -> AsOfPaths:
     """Coefficients as known at each step, next to the path of a fit to everything.
 
-    A known trap: ``coef_path_[t]`` of a fitted model has seen the steps after t. It is the best
-    answer to "what was the effect at t?", but whoever uses it to show what a forecaster could
-    have done at t, or plots it as a signal that led an event, looks into the future. The honest
-    path is that of models fitted again at every step, and it is rougher and later.
+    ``coef_path_[t]`` of a fitted model has seen the steps after t. It is the best answer to "what
+    was the effect at t?", but shows no forecaster at t, nor a signal that led an event. The path
+    of models fitted again at every step does, and it is rougher and later.
 
     Parameters
     ----------
-    model
-        A drift model (anything with `coef_path_` and `intercept_path_` after fit), unfitted or
-        not; it is cloned.
-    X, y, time
-        All rows.
-    first
-        Number of steps with rows before the first fit; raise it if early fits have too few rows.
-    warm_start
-        With the learned prior, go on from the fit of the step before by ``update``. That fit saw
-        earlier rows only, so nothing leaks; but the search starts elsewhere than a fit from
-        scratch would, and may end at a slightly different optimum. False: always from scratch.
-    sample_weight, exposure
-        As in the model's fit.
+    model : a drift model (anything with `coef_path_` and `intercept_path_` after fit), unfitted or
+        not; it is cloned
+    X, y, time : all rows
+    first : number of steps with rows before the first fit; raise it if early fits have too few rows
+    warm_start : with the learned prior, go on from the fit of the step before by ``update``. That
+        fit saw earlier rows only, but the search starts elsewhere than a fit from scratch would
+        and may end at a slightly different optimum. False: always from scratch
+    sample_weight, exposure : as in the model's fit
 
     Examples
     --------
@@ -99,10 +97,8 @@ def as_of_paths(
     >>> X = rng.normal(size=(240, 3))
     >>> y = (year > 2003) * X[:, 0] + 0.1 * rng.normal(size=240)
     >>> paths = as_of_paths(DriftRegressor(fit_intercept=False), X, y, year, first=2)
-    >>> paths.as_of.shape
-    (6, 3)
-    >>> bool(np.isnan(paths.as_of[0]).all())
-    True
+    >>> paths.as_of.shape, bool(np.isnan(paths.as_of[0]).all())
+    ((6, 3), True)
     """
     if isinstance(model, Pipeline):
         raise DataError(
@@ -110,49 +106,46 @@ def as_of_paths(
             "transform X first and pass the last step."
         )
     axis, codes = fit_axis(time, _num_samples(X), getattr(model, "freq", None))
-    X = X.tocsr() if hasattr(X, "tocsr") else X
-    data = {"X": X, "y": y, "time": time, "sample_weight": sample_weight, "exposure": exposure}
-    given = {name: values for name, values in data.items() if values is not None}
-    fitted = _fit(clone(model), given, np.arange(codes.size))
+    extras = {"time": time, "sample_weight": sample_weight, "exposure": exposure}
+    rows = _Rows(X.tocsr() if hasattr(X, "tocsr") else X, y, extras)
+    fitted = rows.give(clone(model).fit, np.arange(codes.size))
     smoothed = np.asarray(fitted.coef_path_, dtype=np.float64)
-    as_of, intercepts = (
-        np.full_like(smoothed, np.nan),
-        np.full(fitted.intercept_path_.shape, np.nan),
-    )
-    warm = warm_start and _can_continue(model)
-    current: Any = None
-    for n_seen, code in enumerate(np.unique(codes), start=1):
-        if n_seen < first:
-            continue
-        if current is None or not warm:
+    as_of, intercepts = np.full_like(smoothed, np.nan), np.full_like(fitted.intercept_path_, np.nan)
+    for code, current in _refits(model, rows, codes, first, warm_start=warm_start):
+        # Until rows come in again, what is known stays what it was.
+        as_of[code:], intercepts[code:] = current.coef_path_[-1], current.intercept_path_[-1]
+    names = feature_names_of(fitted, smoothed.shape[-1])
+    return AsOfPaths(axis.labels, as_of, smoothed, intercepts, fitted.intercept_path_, names)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """All rows, of which some are given to a method."""
+
+    X: object
+    y: object
+    extras: dict[str, VectorLike]
+
+    def give(self, method: Callable[..., Any], rows: IntArray) -> Any:
+        extras = {n: take(values, rows) for n, values in self.extras.items() if values is not None}
+        return method(take(self.X, rows), take(self.y, rows), **extras)
+
+
+def _refits(
+    model: BaseEstimator, rows: _Rows, codes: IntArray, first: int, *, warm_start: bool
+) -> Iterator[tuple[int, BaseEstimator]]:
+    """The model as of every step with rows, from the `first` of them on."""
+    # Only the learned prior goes on from a fit; with the others `update` is a new search.
+    prior = getattr(model, "prior", None)
+    learned = isinstance(prior, Learned) or prior == "learned"
+    warm = warm_start and learned and hasattr(model, "update")
+    current = None
+    for code in np.unique(codes)[max(first - 1, 0) :]:
+        if current is not None and warm:
+            rows.give(current.update, np.flatnonzero(codes == code))
+        else:
             current = clone(model)
             if warm:
                 current.set_params(keep_data=True)
-            _fit(current, given, np.flatnonzero(codes <= code))
-        else:
-            _update(current, given, np.flatnonzero(codes == code))
-        # Until rows come in again, what is known stays what it was.
-        as_of[code:], intercepts[code:] = current.coef_path_[-1], current.intercept_path_[-1]
-    names = getattr(fitted, "feature_names_in_", None)
-    shown = [f"x{i}" for i in range(smoothed.shape[-1])] if names is None else list(map(str, names))
-    return AsOfPaths(
-        axis.labels, as_of, smoothed, intercepts, np.asarray(fitted.intercept_path_), shown
-    )
-
-
-def _can_continue(model: Any) -> bool:
-    """Only the learned prior goes on from a fit; with the others `update` is a new search."""
-    learned = type(getattr(model, "prior", None)).__name__ == "Learned"
-    is_learned = learned or getattr(model, "prior", None) == "learned"
-    return is_learned and hasattr(model, "update")
-
-
-def _fit(model: Any, data: dict[str, Any], rows: IntArray) -> Any:
-    X, y = (take(data[name], rows) for name in ("X", "y"))
-    extras = {n: take(v, rows) for n, v in data.items() if n not in {"X", "y"}}
-    return model.fit(X, y, **extras)
-
-
-def _update(model: Any, data: dict[str, Any], rows: IntArray) -> None:
-    X, y = (take(data[name], rows) for name in ("X", "y"))
-    model.update(X, y, **{n: take(v, rows) for n, v in data.items() if n not in {"X", "y"}})
+            rows.give(current.fit, np.flatnonzero(codes <= code))
+        yield code, current

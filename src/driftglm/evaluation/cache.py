@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from driftglm.evaluation.fingerprint import digest
-from driftglm.files import DamagedFileError, pack, unpack, write_atomically
+from driftglm.files import DamagedFileError, StrPath, pack, unpack, write_atomically
 
 ABANDONED = 3600.0
 """Seconds after which a temporary file belongs to a run that was killed."""
@@ -31,7 +31,7 @@ class Cache:
     run: str
 
     @classmethod
-    def open(cls, folder: Any, run: str) -> Cache:
+    def open(cls, folder: StrPath, run: str) -> Cache:
         """Make the folder if need be, and clear away what killed runs left half written."""
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
@@ -55,7 +55,7 @@ class Cache:
         facts, arrays = piece
         write_atomically(self._path(key), pack({"key": key, "piece": facts}, arrays))
 
-    def key(self, *parts: Any) -> str:
+    def key(self, *parts: object) -> str:
         """Name of a piece from all it depends on."""
         return digest(self.run, *parts)
 

@@ -15,7 +15,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.data.timesteps import TimeAxis
 from driftglm.evaluation.tables import ranking, render
 from driftglm.exceptions import DataError
-from driftglm.files import DamagedFileError, Storable
+from driftglm.files import DamagedFileError, Storable, StrPath
 from driftglm.plots import figures
 
 Format = Literal["text", "markdown", "latex", "html", "frame"]
@@ -45,6 +45,17 @@ class Comparison(Storable):
         By model, time spent fitting and predicting the test steps (not tuning).
     warnings
         By model, what its fits to the test steps warned of.
+
+    Examples
+    --------
+    >>> from driftglm.baselines import LassoAll, LassoOne
+    >>> from driftglm.evaluation import RollingOrigin, compare
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=30, rows_per_step=60, random_state=0)
+    >>> models = {"one": LassoOne(), "all": LassoAll()}
+    >>> result = compare(models, panel.X, panel.y, panel.time, RollingOrigin(n_test=2))
+    >>> sorted(result.table(format="frame").columns)
+    ['all', 'one']
     """
 
     axis: TimeAxis
@@ -68,8 +79,7 @@ class Comparison(Storable):
     @property
     def best(self) -> str:
         """The model with the least mean loss over all test rows; of equal ones the first."""
-        overall = self._means(self.loss).iloc[-1]
-        return self.models[int(ranking(overall)[0])]
+        return self.models[int(ranking(self._means(self.loss).iloc[-1])[0])]
 
     @property
     def steps(self) -> list[Any]:
@@ -120,8 +130,7 @@ class Comparison(Storable):
         frame = self._means(self._losses(metric))
         if format == "frame":
             return frame
-        label = self.label if metric is None else "mean squared error within steps"
-        return render(frame, format, label=label, digits=digits)
+        return render(frame, format, label=self._label(metric), digits=digits)
 
     def ranks(self, *, metric: Literal["within"] | None = None) -> pd.DataFrame:
         """Rank of every model at every test step (1 is best, ties shared), and the mean rank."""
@@ -130,6 +139,9 @@ class Comparison(Storable):
         frame = pd.DataFrame(ranked, index=steps.index, columns=steps.columns)
         frame.loc["mean"] = ranked.mean(axis=0)
         return frame
+
+    def _label(self, metric: str | None) -> str:
+        return self.label if metric is None else "mean squared error within steps"
 
     def _losses(self, metric: str | None) -> dict[str, FloatArray]:
         if metric is None:
@@ -179,11 +191,10 @@ class Comparison(Storable):
         """
         if baseline is not None and baseline not in self.models:
             raise DataError(f"baseline={baseline!r} is no model; {self.models} are.")
-        pairs = [
-            pair for pair in combinations(self.models, 2) if baseline is None or baseline in pair
-        ]
-        if baseline is not None:
-            pairs = [(a if b == baseline else b, baseline) for a, b in pairs]
+        if baseline is None:
+            pairs = list(combinations(self.models, 2))
+        else:
+            pairs = [(name, baseline) for name in self.models if name != baseline]
         lines = [self._test(model, other) for model, other in pairs]
         columns = ["model", "other", "mean_difference", "n_different", "statistic", "p_value"]
         frame = pd.DataFrame(lines, columns=columns)
@@ -206,13 +217,12 @@ class Comparison(Storable):
         """Mean loss over the test steps, a line a model, as a matplotlib Figure."""
         frame = self._means(self._losses(metric)).iloc[:-1]
         frame.index = pd.Index(self.steps, dtype=object, name="step")
-        label = self.label if metric is None else "mean squared error within steps"
-        return figures.comparison(frame, label)
+        return figures.comparison(frame, self._label(metric))
 
     # -------------------------------------------------------------------- files
 
     @classmethod
-    def load(cls, path: Any) -> Comparison:
+    def load(cls, path: StrPath) -> Comparison:
         """Read what `save` wrote; no code in the file is ever run."""
         found = import_module("driftglm.persistence").load(path)
         if not isinstance(found, cls):

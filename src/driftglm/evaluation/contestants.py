@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+import pandas as pd
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
@@ -43,7 +44,7 @@ class Data:
             return np.full(rows.size, np.nan)
         return np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
 
-    def labels(self, rows: IntArray, model: Any) -> Any:
+    def labels(self, rows: IntArray, model: BaseEstimator) -> Any:
         """Time of some rows, such that a model with freq=None has the same steps as the splits."""
         if getattr(model, "freq", None) is None:
             if self.axis.kind == "period":
@@ -52,27 +53,21 @@ class Data:
                 return self.codes[rows]
         return take(self.time, rows)
 
-    def extras(self, rows: IntArray, model: Any, method: str) -> dict[str, Any]:
+    def extras(self, rows: IntArray, model: BaseEstimator, method: str) -> dict[str, Any]:
         """What else a method of a model accepts about these rows."""
         accepted = inspect.signature(getattr(model, method)).parameters
-        offered: dict[str, Callable[[], Any]] = {"time": lambda: self.labels(rows, model)}
-        if self.sample_weight is not None and method == "fit":
-            weights = self.sample_weight
-            offered["sample_weight"] = lambda: weights[rows]
-        if self.exposure is not None:
-            exposure = self.exposure
-            offered["exposure"] = lambda: exposure[rows]
-        return {name: make() for name, make in offered.items() if name in accepted}
+        weights = self.sample_weight if method == "fit" else None
+        numbers = {"sample_weight": weights, "exposure": self.exposure}
+        found = {n: v[rows] for n, v in numbers.items() if v is not None and n in accepted}
+        return found | ({"time": self.labels(rows, model)} if "time" in accepted else {})
 
 
-def take(values: Any, rows: IntArray) -> Any:
+def take(values: object, rows: IntArray) -> Any:
     """Some rows of an array, sparse matrix, frame, Series, Categorical or list."""
-    if hasattr(values, "codes") and hasattr(values, "categories"):  # a bare Categorical
-        return values[rows]
-    return _safe_indexing(values, rows)
+    return values[rows] if isinstance(values, pd.Categorical) else _safe_indexing(values, rows)
 
 
-def split_pipeline(model: Any) -> tuple[Any | None, Any, str]:
+def split_pipeline(model: BaseEstimator) -> tuple[BaseEstimator | None, BaseEstimator, str]:
     """Transformers (None if there are none), the last step, and the prefix of its parameters."""
     if not isinstance(model, Pipeline):
         return None, model, ""
@@ -80,18 +75,18 @@ def split_pipeline(model: Any) -> tuple[Any | None, Any, str]:
     return (model[:-1] if len(model.steps) > 1 else None), final, f"{name}__"
 
 
-def is_text(final: Any) -> bool:
+def is_text(final: BaseEstimator) -> bool:
     """Whether a model takes counts and effects and is judged by the likelihood of documents."""
     return hasattr(final, "document_log_likelihood")
 
 
-def prepared(model: Any, params: dict[str, Any]) -> Any:
+def prepared(model: BaseEstimator, params: Mapping[str, object]) -> Any:
     """A fresh, unfitted copy with parameters set."""
     return clone(model).set_params(**{name: clone(v, safe=False) for name, v in params.items()})
 
 
 def predictions(
-    model: Any, params: dict[str, Any], data: Data, train: IntArray, test: IntArray
+    model: BaseEstimator, params: Mapping[str, object], data: Data, train: IntArray, test: IntArray
 ) -> FloatArray:
     """Fit on some rows, predict others; what is fitted, transformers too, sees `train` alone.
 
@@ -100,8 +95,7 @@ def predictions(
     """
     transform, final, _ = split_pipeline(prepared(model, params))
     X, X_new = _transformed(transform, data, train, test)
-    fit_extras = data.extras(train, final, "fit")
-    final.fit(X, take(data.y, train), **fit_extras)
+    final.fit(X, take(data.y, train), **data.extras(train, final, "fit"))
     if is_text(final):
         extras = data.extras(test, final, "document_log_likelihood")
         found = final.document_log_likelihood(X_new, take(data.y, test), **extras)
@@ -114,7 +108,7 @@ def predictions(
 
 
 def chain_predictions(
-    model: Any, data: Data, train: IntArray, test: IntArray
+    model: BaseEstimator, data: Data, train: IntArray, test: IntArray
 ) -> Iterator[Iterator[tuple[dict[str, Any], FloatArray]]]:
     """Candidates of a baseline that shares work between strengths, in chains."""
     transform, final, prefix = split_pipeline(clone(model))
@@ -125,41 +119,43 @@ def chain_predictions(
     if is_text(final):
         extras["y_new"] = take(data.y, test)
     classes = np.unique(data.y) if is_classifier(final) else None
+
+    def full(mean: FloatArray) -> FloatArray:
+        """Probabilities of all classes from that of the second."""
+        if classes is None:
+            return mean
+        return _aligned(np.column_stack([1 - mean, mean]), final.classes_, classes)
+
     for chain in final.tuning_chains(X, take(data.y, train), X_new, **extras):
         yield (
-            ({f"{prefix}{k}": v for k, v in params.items()}, _full(final, mean, classes))
+            ({f"{prefix}{name}": value for name, value in params.items()}, full(mean))
             for params, mean in chain
         )
 
 
-def tunes_in_chains(model: Any) -> bool:
+def tunes_in_chains(model: BaseEstimator) -> bool:
     """Whether a model offers chains and has a parameter left to choose."""
     final = split_pipeline(model)[1]
     return hasattr(final, "tuning_chains") and None in final.tunable_params().values()
 
 
-def _full(final: Any, mean: FloatArray, classes: Any) -> FloatArray:
-    """Probabilities of all classes from that of the second."""
-    if classes is None:
-        return mean
-    return _aligned(np.column_stack([1 - mean, mean]), final.classes_, classes)
-
-
-def _transformed(transform: Any, data: Data, train: IntArray, test: IntArray) -> tuple[Any, Any]:
+def _transformed(
+    transform: BaseEstimator | None, data: Data, train: IntArray, test: IntArray
+) -> tuple[Any, Any]:
     X, X_new = take(data.X, train), take(data.X, test)
     if transform is None:
         return X, X_new
     return transform.fit_transform(X, take(data.y, train)), transform.transform(X_new)
 
 
-def _aligned(probability: FloatArray, known: Any, classes: Any) -> FloatArray:
+def _aligned(probability: FloatArray, known: np.ndarray, classes: np.ndarray) -> FloatArray:
     """Columns of all classes of the comparison; 0 for those not seen in training."""
     out = np.zeros((probability.shape[0], len(classes)))
     out[:, np.searchsorted(classes, known)] = probability
     return out
 
 
-def check_models(models: Any) -> dict[str, Any]:
+def check_models(models: object) -> dict[str, BaseEstimator]:
     """Contestants by name; DataError unless each can be cloned, fitted and asked."""
     if not isinstance(models, dict) or not models:
         raise DataError(f"models is {models!r}; pass a dict of at least one name and estimator.")
@@ -167,9 +163,8 @@ def check_models(models: Any) -> dict[str, Any]:
         if isinstance(model, type):
             raise DataError(f"model {name!r} is the class {model.__name__}; pass an object of it.")
         final = split_pipeline(model)[1]
-        needed = "predict_proba" if is_classifier(final) else "predict"
-        if is_text(final):
-            needed = "document_log_likelihood"
+        kinds = {"document_log_likelihood": is_text, "predict_proba": is_classifier}
+        needed = next((method for method, is_kind in kinds.items() if is_kind(final)), "predict")
         lacking = [part for part in ("fit", needed) if not hasattr(final, part)]
         if lacking:
             raise DataError(

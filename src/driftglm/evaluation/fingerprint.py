@@ -8,7 +8,8 @@ import hashlib
 import inspect
 import json
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Collection
+from importlib import metadata
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -19,18 +20,19 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 import driftglm
+from driftglm._typing import MatrixLike
 from driftglm.exceptions import DataError
 
 LIBRARIES = ("driftglm", "numpy", "scipy", "scikit-learn", "numba", "pandas")
 
 
-def digest(*parts: Any) -> str:
+def digest(*parts: object) -> str:
     """Hash of settings: estimators, functions, arrays and plain values."""
     text = json.dumps([describe(part) for part in parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def describe(value: Any) -> Any:
+def describe(value: object) -> Any:
     """Plain content that tells any two settings apart; DataError where that is impossible."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -44,7 +46,7 @@ def describe(value: Any) -> Any:
     return _describe_object(value)
 
 
-def _describe_container(value: Any) -> Any:
+def _describe_container(value: Collection[object]) -> list[Any]:
     if isinstance(value, dict):
         # Parameters come back from files in another order; the order says nothing.
         items = ([describe(key), describe(item)] for key, item in value.items())
@@ -54,7 +56,7 @@ def _describe_container(value: Any) -> Any:
     return [type(value).__name__, [describe(item) for item in value]]
 
 
-def _describe_object(value: Any) -> Any:
+def _describe_object(value: object) -> list[Any]:
     kind = _kind(value if isinstance(value, type) else type(value))
     if isinstance(value, type):
         return ["class", *kind]
@@ -63,9 +65,9 @@ def _describe_object(value: Any) -> Any:
         return ["estimator", *kind, {name: describe(params[name]) for name in sorted(params)}]
     if isinstance(value, functools.partial):
         return ["partial", describe(value.func), describe(value.args), describe(value.keywords)]
-    code = getattr(value, "__code__", None)
-    if isinstance(code, CodeType):
-        return _describe_function(value, code)
+    # Methods and compiled functions have a code too.
+    if isinstance(getattr(value, "__code__", None), CodeType):
+        return _describe_function(value)
     if isinstance(value, np.ufunc):
         return ["ufunc", value.__name__]
     if dataclasses.is_dataclass(value):
@@ -79,26 +81,22 @@ def _describe_object(value: Any) -> Any:
 
 
 def _kind(cls: type) -> list[str]:
-    """Name of a class and its source, where that can be read."""
+    """Name of a class, its source and the version of its package, where there are such."""
     try:
         source = hashlib.sha256(inspect.getsource(cls).encode()).hexdigest()
     except (OSError, TypeError):
         source = ""
-    return [f"{cls.__module__}.{cls.__qualname__}", source, _library_of(cls.__module__)]
+    package = sys.modules.get(cls.__module__.partition(".")[0])
+    version = str(getattr(package, "__version__", ""))
+    return [f"{cls.__module__}.{cls.__qualname__}", source, version]
 
 
-def _library_of(module: str) -> str:
-    """Version of the package a module is part of, where it states one."""
-    package = sys.modules.get(module.split(".", maxsplit=1)[0])
-    return str(getattr(package, "__version__", ""))
-
-
-def _describe_function(function: Any, code: CodeType) -> Any:
+def _describe_function(function: Any) -> list[Any]:
     """What a function does, and the values it carries along."""
     carried = [function.__defaults__, function.__kwdefaults__]
     carried += [cell.cell_contents for cell in function.__closure__ or ()]
     name = [function.__module__, function.__qualname__]
-    return ["function", *name, _code(code), [describe(value) for value in carried]]
+    return ["function", *name, _code(function.__code__), [describe(value) for value in carried]]
 
 
 def _code(code: CodeType) -> str:
@@ -115,7 +113,7 @@ def _code(code: CodeType) -> str:
 def data_digest(data: Any) -> str:
     """Hash of an array, sparse matrix, frame or list, its types and shape included."""
     found = hashlib.sha256()
-    sparse: bool = sp.issparse(data)
+    sparse: bool = sp.issparse(data)  # a plain bool narrows no type
     if data is None:
         found.update(b"none")
     elif sparse:
@@ -137,7 +135,7 @@ def data_digest(data: Any) -> str:
     return found.hexdigest()
 
 
-def _update_array(found: Any, data: Any) -> None:
+def _update_array(found: hashlib._Hash, data: MatrixLike) -> None:
     dtype = str(getattr(data, "dtype", "list"))
     array = np.asarray(data)
     found.update(f"array {dtype} {array.shape}".encode())
@@ -166,6 +164,6 @@ def library_fingerprint() -> str:
 
 def _version(name: str) -> str:
     try:
-        return version(name)
-    except PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return "unknown"

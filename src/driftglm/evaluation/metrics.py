@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from driftglm._typing import FloatArray
 from driftglm.evaluation.contestants import is_text
@@ -16,10 +15,15 @@ from driftglm.families import Poisson, family_named
 from driftglm.registry import FAMILIES
 
 SMALLEST = float(np.finfo(np.float64).eps)
-"""Probabilities are kept this far from 0 and 1, as scikit-learn's log loss does."""
+"""Probabilities are clipped this far from 0 and 1, as scikit-learn's log loss does."""
 ANY_MEAN = "mse"
 """What means are compared by if no model asks for another metric."""
-LossFunction = Callable[[Any, FloatArray], FloatArray]
+KINDS: tuple[tuple[str, Callable[[BaseEstimator], bool], str], ...] = (
+    ("nll", is_text, "words"),
+    ("log_loss", is_classifier, "classes"),
+)
+"""Metrics that only some models have, which models those are, and what they predict."""
+LossFunction = Callable[[np.ndarray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class Metric:
     label: str
     loss: LossFunction
 
-    def __call__(self, y: Any, prediction: FloatArray, model: str) -> FloatArray:
+    def __call__(self, y: np.ndarray, prediction: FloatArray, model: str) -> FloatArray:
         """Losses of one model's predictions, which must all be finite."""
         losses = np.asarray(self.loss(y, prediction), dtype=np.float64)
         if losses.shape != (len(y),):
@@ -58,13 +62,13 @@ class Metric:
         return losses
 
 
-def log_loss(y: Any, prediction: FloatArray) -> FloatArray:
+def log_loss(y: np.ndarray, prediction: FloatArray) -> FloatArray:
     """Minus the log of the probability given to what happened; `prediction` is that."""
     del y
     return np.asarray(-np.log(np.clip(prediction, SMALLEST, 1.0)))
 
 
-def negative_log_likelihood(y: Any, prediction: FloatArray) -> FloatArray:
+def negative_log_likelihood(y: np.ndarray, prediction: FloatArray) -> FloatArray:
     """Minus the log-likelihood of a document; `prediction` is that."""
     del y
     return np.asarray(-prediction)
@@ -76,7 +80,7 @@ class MeanLoss:
 
     family: str
 
-    def __call__(self, y: Any, prediction: FloatArray) -> FloatArray:
+    def __call__(self, y: np.ndarray, prediction: FloatArray) -> FloatArray:
         """Losses of predicted means."""
         target = np.asarray(y, dtype=np.float64)
         return family_named(self.family).prediction_loss(target, prediction)
@@ -108,7 +112,7 @@ def _unambiguous(metric: str) -> Metric:
     return metrics()[metric]
 
 
-def find_metric(metric: str | LossFunction, finals: dict[str, Any]) -> Metric:
+def find_metric(metric: str | LossFunction, finals: dict[str, BaseEstimator]) -> Metric:
     """The metric asked for, or the one that suits all contestants (their last steps)."""
     if callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)
@@ -120,44 +124,31 @@ def find_metric(metric: str | LossFunction, finals: dict[str, Any]) -> Metric:
         raise DataError(
             f"metric={metric!r}; 'auto', {known} or a function (y, prediction) -> losses."
         )
-    texts = [name for name, final in finals.items() if is_text(final)]
-    if (metric == "nll") != bool(texts) or 0 < len(texts) < len(finals):
-        raise DataError(
-            f"metric={metric!r} does not suit all models ({', '.join(texts) or 'none'} are of "
-            "text); compare text models by 'nll' and the others by the others."
-        )
-    needs_classes = [name for name, final in finals.items() if is_classifier(final)]
-    if (metric == "log_loss") != bool(needs_classes) or 0 < len(needs_classes) < len(finals):
-        raise DataError(
-            f"metric={metric!r} does not suit all models ({', '.join(needs_classes) or 'none'} "
-            "predict classes); compare classifiers by 'log_loss' and regressors by the others."
-        )
+    for own, is_kind, what in KINDS:
+        members = [name for name, final in finals.items() if is_kind(final)]
+        if (metric == own) != bool(members) or 0 < len(members) < len(finals):
+            raise DataError(
+                f"metric={metric!r} does not suit all models ({', '.join(members) or 'none'} "
+                f"predict {what}); compare those by {own!r} and the others by the others."
+            )
     return _unambiguous(metric)
 
 
-def _auto(finals: dict[str, Any]) -> str:
-    classifiers = [name for name, final in finals.items() if is_classifier(final)]
-    if classifiers and len(classifiers) < len(finals):
-        others = [name for name in finals if name not in classifiers]
-        raise DataError(
-            f"{classifiers[0]!r} predicts classes and {others[0]!r} does not; "
-            "they have no loss in common. Compare one kind at a time."
-        )
-    if classifiers:
-        return "log_loss"
-    texts = [name for name, final in finals.items() if is_text(final)]
-    if texts and len(texts) < len(finals):
-        others = [name for name in finals if name not in texts]
-        raise DataError(
-            f"{texts[0]!r} is a model of text and {others[0]!r} is not; "
-            "they have no loss in common. Compare one kind at a time."
-        )
-    if texts:
-        return "nll"
+def _auto(finals: dict[str, BaseEstimator]) -> str:
+    for own, is_kind, what in KINDS:
+        members = [name for name, final in finals.items() if is_kind(final)]
+        others = [name for name in finals if name not in members]
+        if members and others:
+            raise DataError(
+                f"{members[0]!r} predicts {what} and {others[0]!r} does not; "
+                "they have no loss in common. Compare one kind at a time."
+            )
+        if members:
+            return own
     return _of_means(finals)
 
 
-def _of_means(finals: dict[str, Any]) -> str:
+def _of_means(finals: dict[str, BaseEstimator]) -> str:
     """The metric of the models that have one of their own, else squared errors.
 
     Those mean something whatever is predicted, so that a model of them may be judged by others.
@@ -173,7 +164,7 @@ def _of_means(finals: dict[str, Any]) -> str:
     return str(next(iter(wanted), ANY_MEAN))
 
 
-def _own_metric(model: Any) -> str | None:
+def _own_metric(model: BaseEstimator) -> str | None:
     """That of the family a model names, or of the counts that it is for by the look of it."""
     named = (getattr(model, attribute, None) for attribute in ("family", "family_name"))
     known = [name for name in named if isinstance(name, str) and name in FAMILIES]
@@ -182,7 +173,7 @@ def _own_metric(model: Any) -> str | None:
     return Poisson.metric if _is_of_counts(model) else None
 
 
-def _is_of_counts(model: Any) -> bool:
+def _is_of_counts(model: BaseEstimator) -> bool:
     """Whether another library's model is one of counts, by its parameters or by its name."""
     stated = {str(getattr(model, name, None)) for name in ("loss", "criterion", "objective")}
     return bool(stated & {"poisson", "count:poisson"}) or "Poisson" in type(model).__name__

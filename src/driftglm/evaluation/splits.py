@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _num_samples
 
-from driftglm._typing import IntArray
+from driftglm._typing import IntArray, MatrixLike, VectorLike
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError, TimeError
 
@@ -74,8 +75,8 @@ class RollingOrigin(BaseCrossValidator):
 
     def __init__(
         self,
-        dev: Any = None,
-        test: Any = None,
+        dev: object = None,
+        test: object = None,
         *,
         n_test: int | None = None,
         window: int | None = None,
@@ -99,7 +100,7 @@ class RollingOrigin(BaseCrossValidator):
     # ------------------------------------------------------- scikit-learn's way
 
     def split(
-        self, X: Any, y: Any = None, groups: Any = None, *, time: Any = None
+        self, X: MatrixLike, y: object = None, groups: VectorLike = None, *, time: VectorLike = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield (train, test) row positions for every test step; `groups` is time."""
         del y
@@ -107,14 +108,14 @@ class RollingOrigin(BaseCrossValidator):
             yield fold.train, fold.test
 
     def dev_split(
-        self, X: Any, y: Any = None, groups: Any = None, *, time: Any = None
+        self, X: MatrixLike, y: object = None, groups: VectorLike = None, *, time: VectorLike = None
     ) -> tuple[IntArray, IntArray]:
         """(train, test) row positions for the dev step."""
         del y
         fold = self.dev_fold(_labels(groups, time), _num_samples(X))
         return fold.train, fold.test
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+    def get_n_splits(self, X: object = None, y: object = None, groups: VectorLike = None) -> int:
         """Number of test steps; `groups` is needed only where the steps are not named."""
         del X, y
         if self.test is not None:
@@ -122,22 +123,21 @@ class RollingOrigin(BaseCrossValidator):
         if self.n_test is not None:
             return self.n_test
         labels = _labels(groups, None)
-        return len(self.folds(labels, len(labels)))
+        return len(self.folds(labels, _num_samples(labels)))
 
     # ------------------------------------------------------------ as named folds
 
-    def folds(self, time: Any, n_rows: int) -> list[Fold]:
+    def folds(self, time: ArrayLike, n_rows: int) -> list[Fold]:
         """The test folds in the order of time."""
         axis, codes = fit_axis(time, n_rows, self.freq)
-        tests = self._test_codes(axis, codes)
-        return [self._fold(axis, codes, code) for code in tests]
+        return [self._fold(axis, codes, code) for code in self._test_codes(axis, codes)]
 
-    def dev_fold(self, time: Any, n_rows: int) -> Fold:
+    def dev_fold(self, time: ArrayLike, n_rows: int) -> Fold:
         """The fold whose test rows are those of the dev step."""
         axis, codes = fit_axis(time, n_rows, self.freq)
         return self._fold(axis, codes, self._dev_code(axis, codes))
 
-    def fold_before(self, fold: Fold, time: Any, n_rows: int) -> Fold:
+    def fold_before(self, fold: Fold, time: ArrayLike, n_rows: int) -> Fold:
         """The fold one step earlier: it tests the last step that `fold` trains on."""
         axis, codes = fit_axis(time, n_rows, self.freq)
         return self._fold(axis, codes, int(codes[fold.train].max()))
@@ -158,9 +158,8 @@ class RollingOrigin(BaseCrossValidator):
     def _test_codes(self, axis: TimeAxis, codes: IntArray) -> list[int]:
         observed = np.unique(codes)
         if self.test is not None:
-            given = self.test if isinstance(self.test, list | tuple) else [self.test]
-            if isinstance(self.test, np.ndarray | pd.Index | pd.Series | range):
-                given = list(self.test)
+            kinds = list | tuple | np.ndarray | pd.Index | pd.Series | range
+            given = list(self.test) if isinstance(self.test, kinds) else [self.test]
             tests = sorted({_code(axis, label, observed, "test") for label in given})
         elif self.n_test is not None:
             if self.n_test >= observed.size:
@@ -192,7 +191,7 @@ class RollingOrigin(BaseCrossValidator):
         return int(before[-1])
 
 
-def _labels(groups: Any, time: Any) -> Any:
+def _labels(groups: VectorLike, time: VectorLike) -> ArrayLike:
     """The time labels, by whichever name they came."""
     labels = groups if time is None else time
     if labels is None:
@@ -203,16 +202,14 @@ def _labels(groups: Any, time: Any) -> Any:
     return labels
 
 
-def _code(axis: TimeAxis, label: Any, observed: IntArray, argument: str) -> int:
+def _code(axis: TimeAxis, label: object, observed: IntArray, argument: str) -> int:
     """Step of a label the user named; it must have rows."""
     labels = axis.labels
-    if axis.kind == "period":
-        wanted: Any = (
-            label if isinstance(label, pd.Period) else pd.Period(label, freq=str(axis.freq))
-        )
+    wanted: Any = label
+    if isinstance(labels, pd.PeriodIndex):
+        if not isinstance(wanted, pd.Period):
+            wanted = pd.Period(wanted, freq=str(axis.freq))
         wanted = wanted.asfreq(labels[0].freq)
-    else:
-        wanted = label
     found = [code for code in observed if labels[code] == wanted]
     if not found:
         known = ", ".join(str(labels[code]) for code in observed)

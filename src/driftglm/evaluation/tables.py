@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from driftglm._typing import BoolArray, IntArray
 from driftglm.exceptions import DataError
 
 Rows = list[list[str]]
-_LATEX = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"} | {
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\\": r"\textbackslash{}",
-}
+_LATEX = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
 
 
-def ranking(losses: Any) -> IntArray:
+def ranking(losses: ArrayLike) -> IntArray:
     """Positions from the least loss to the greatest; what is not finite comes last.
 
     Who is best is decided here, for every table, verdict and page. Equal losses keep their order.
@@ -85,24 +84,11 @@ def _markdown(header: list[str], body: Rows, label: str) -> str:
 
 
 def _latex(header: list[str], body: Rows, label: str) -> str:
-    def line(cells: list[str]) -> str:
-        return " & ".join(cells) + r" \\"
-
-    rows = [line(row) for row in body]
-    return "\n".join(
-        [
-            f"% {label}",
-            rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
-            r"\hline",
-            line(header),
-            r"\hline",
-            *rows[:-1],
-            r"\hline",
-            rows[-1],
-            r"\hline",
-            r"\end{tabular}",
-        ]
-    )
+    opening = [f"% {label}", rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}"]
+    first, *rows, last = (" & ".join(cells) + r" \\" for cells in [header, *body])
+    rule = r"\hline"
+    lines = [*opening, rule, first, rule, *rows, rule, last, rule, r"\end{tabular}"]
+    return "\n".join(lines)
 
 
 def _html(header: list[str], body: Rows, label: str) -> str:
@@ -114,18 +100,10 @@ def _html(header: list[str], body: Rows, label: str) -> str:
     return f"<table>\n<caption>{label}</caption>\n{head}\n<tbody>\n{rows}\n</tbody>\n</table>"
 
 
-def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
-
-
-def _escape_markdown(text: str) -> str:
-    return text.replace("|", r"\|")
-
-
 _Format = tuple[Callable[[str], str], Callable[[str], str], Callable[[list[str], Rows, str], str]]
 _FORMATS: dict[str, _Format] = {
     "text": (str, lambda value: f"{value}*", _text),
-    "markdown": (_escape_markdown, lambda value: f"**{value}**", _markdown),
-    "latex": (_escape_latex, lambda value: rf"\textbf{{{value}}}", _latex),
+    "markdown": (lambda text: text.replace("|", r"\|"), lambda value: f"**{value}**", _markdown),
+    "latex": (lambda text: text.translate(_LATEX), lambda value: rf"\textbf{{{value}}}", _latex),
     "html": (html.escape, lambda value: f"<b>{value}</b>", _html),
 }

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time as clock
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
 from driftglm._progress import progress_bar
 from driftglm._typing import FloatArray
 from driftglm.baselines.tuning import Choice, choose
-from driftglm.distributed.client import Tasks, engine_errors
+from driftglm.distributed.client import Client, Tasks, engine_errors
 from driftglm.evaluation.cache import Cache, Piece
 from driftglm.evaluation.contestants import (
     Data,
@@ -34,7 +35,7 @@ class FitTask:
     """Fit a model with some parameters on a fold's training rows and predict its test rows."""
 
     name: str
-    model: Any
+    model: BaseEstimator
     params: dict[str, Any]
     fold: Fold
 
@@ -54,7 +55,7 @@ class ChainTask:
     """Let a baseline run along its own grid on a tuning fold, and keep the best parameters."""
 
     name: str
-    model: Any
+    model: BaseEstimator
     metric: Metric
     fold: Fold
 
@@ -117,49 +118,48 @@ class Runner:
     n_jobs: int | None
     cache: Cache | None
     verbose: bool | None
-    client: Any = None
+    client: Client | None = None
 
     def run(self, tasks: Sequence[Task], doing: str) -> list[Piece]:
-        """The piece of every task."""
-        if not tasks:
-            return []
-        pieces: list[Piece | None] = [None] * len(tasks)
+        """The piece of every task, from the cache where it is there.
+
+        The cache is this process's: workers may be machines that do not see its folder.
+        """
+        cache = self.cache
+        keys = [cache.key(*task.settings()) if cache else "" for task in tasks]
+        pieces = [cache.read(key) if cache else None for key in keys]
+        missing = {k: task for k, task in enumerate(tasks) if pieces[k] is None}
         with (
             progress_bar(len(tasks), doing, verbose=self.verbose) as advance,
             warnings.catch_warnings(),
         ):
             # Workers whose memory has grown are replaced between tasks, which costs no result.
             warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
-            found = self._on_workers(tasks) if self.client is not None else self._here(tasks)
-            for k, piece in found:
+            advance(len(tasks) - len(missing))
+            for k, piece in self._found(missing):
+                if cache:
+                    cache.write(keys[k], piece)
                 pieces[k] = piece
                 advance(1)
         return [piece for piece in pieces if piece is not None]
 
-    def _here(self, tasks: Sequence[Task]) -> Any:
+    def _found(self, tasks: dict[int, Task]) -> Iterable[tuple[int, Piece]]:
+        """Number and piece of every task, as they are finished."""
+        if self.client is not None:
+            return results_from(self.client, self.data, tasks)
         known = snapshot()
-        jobs = (delayed(run_task)(k, t, self.data, known, self.cache) for k, t in enumerate(tasks))
+        jobs = (delayed(numbered_piece)(k, task, self.data, known) for k, task in tasks.items())
         if effective_n_jobs(self.n_jobs) == 1:  # None may mean all that a backend has
             return (function(*args) for function, args, _ in jobs)
+        found: Iterable[tuple[int, Piece]]
         try:
-            return Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(jobs)
+            found = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(jobs)
         except ValueError:  # a backend that cannot hand over results as they come
-            return Parallel(n_jobs=self.n_jobs)(jobs)
-
-    def _on_workers(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Piece]]:
-        """The cache is this process's: workers may be machines that do not see its folder."""
-        cache = self.cache
-        keys = [cache.key(*task.settings()) if cache else "" for task in tasks]
-        known = [cache.read(key) if cache else None for key in keys]
-        yield from ((k, piece) for k, piece in enumerate(known) if piece is not None)
-        open_tasks = {k: task for k, task in enumerate(tasks) if known[k] is None}
-        for k, piece in results_from(self.client, self.data, open_tasks):
-            if cache:
-                cache.write(keys[k], piece)
-            yield k, piece
+            found = Parallel(n_jobs=self.n_jobs)(jobs)
+        return found
 
 
-def results_from(client: Any, data: Data, tasks: dict[int, Task]) -> Iterator[tuple[int, Piece]]:
+def results_from(client: Client, data: Data, tasks: dict[int, Task]) -> Iterator[tuple[int, Piece]]:
     """Number and piece of every task as workers finish them."""
     work = Tasks(client)
     try:
@@ -173,17 +173,9 @@ def results_from(client: Any, data: Data, tasks: dict[int, Task]) -> Iterator[tu
         work.close()
 
 
-def run_task(
-    position: int, task: Task, data: Data, known: Known, cache: Cache | None
-) -> tuple[int, Piece]:
-    """One task, read from the cache if it is there."""
-    key = cache.key(*task.settings()) if cache else ""
-    piece = cache.read(key) if cache else None
-    if piece is None:
-        piece = piece_of(task, data, known)
-        if cache:
-            cache.write(key, piece)
-    return position, piece
+def numbered_piece(number: int, task: Task, data: Data, known: Known) -> tuple[int, Piece]:
+    """The piece of a task, with its number among the tasks."""
+    return number, piece_of(task, data, known)
 
 
 def piece_of(task: Task, data: Data, known: Known) -> Piece:
@@ -195,7 +187,7 @@ def piece_of(task: Task, data: Data, known: Known) -> Piece:
     # A sum depends in its last digits on the number of BLAS threads, and that number on how
     # many workers there are; one thread each gives the same digits everywhere.
     with threadpool_limits(limits=1), warnings.catch_warnings(record=True) as caught:
-        # Printed by workers they would be lost, or repeated for every candidate: kept instead.
+        # Printed by workers they would be lost, or repeated for every candidate: recorded instead.
         warnings.simplefilter("always")
         facts, arrays = task.run(data)
     said = dict.fromkeys(f"{w.category.__name__}: {w.message}" for w in caught)

@@ -5,20 +5,17 @@ the zip's comment, so that no byte of content can change unseen. Sizes are compa
 other and with a limit before memory is asked for.
 """
 
-from driftglm.files.layout import FACTS, FORMAT, Content, DamagedFileError
+from driftglm.files.layout import DamagedFileError, StrPath
 from driftglm.files.reading import load, unpack
 from driftglm.files.storable import Storable
-from driftglm.files.writing import pack, replacing, save, sync_folder, write_atomically
+from driftglm.files.writing import pack, save, sync_folder, write_atomically
 
 __all__ = [
-    "FACTS",
-    "FORMAT",
-    "Content",
     "DamagedFileError",
     "Storable",
+    "StrPath",
     "load",
     "pack",
-    "replacing",
     "save",
     "sync_folder",
     "unpack",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,11 @@ FORMAT = 2
 JSON_LIMIT = 16 * 2**20
 CHUNK = 2**20
 
-Content = tuple[dict[str, Any], dict[str, np.ndarray]]
+StrPath = str | os.PathLike[str]
+Facts = Mapping[str, object]
+"""What JSON can hold, to be written."""
+Arrays = dict[str, np.ndarray]
+Content = tuple[dict[str, Any], Arrays]
 
 
 class DamagedFileError(DataError):

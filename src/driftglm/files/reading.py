@@ -11,6 +11,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +24,7 @@ from driftglm.files.layout import (
     JSON_LIMIT,
     Content,
     DamagedFileError,
+    StrPath,
 )
 
 LEAST_LIMIT = 256 * 2**20
@@ -39,9 +41,7 @@ UNREADABLE = (
     AttributeError,
     EOFError,
     LookupError,
-    NotImplementedError,
     OSError,
-    RecursionError,
     RuntimeError,
     TypeError,
     ValueError,
@@ -54,7 +54,7 @@ def unpack(data: bytes, *, limit: int | None = None) -> Content:
     return _read(io.BytesIO(data), len(data), limit)
 
 
-def load(path: Any, *, limit: int | None = None) -> Content:
+def load(path: StrPath, *, limit: int | None = None) -> Content:
     """Facts and arrays of a file that `save` wrote.
 
     Parameters
@@ -100,9 +100,9 @@ def _read(stream: IO[bytes], size: int, limit: int | None) -> Content:
     except MemoryError as error:
         raise DamagedFileError("it asks for more memory than there is.") from error
     except UNREADABLE as error:
-        kind = type(error).__name__
+        shown = f"{type(error).__name__}: {error}"
         raise DamagedFileError(
-            f"it is damaged ({kind}: {error}); write it again or take another copy."
+            f"it is damaged ({shown}); write it again or take another copy."
         ) from error
 
 
@@ -131,19 +131,6 @@ def _members(archive: zipfile.ZipFile, limit: int) -> dict[str, zipfile.ZipInfo]
     return members
 
 
-def _json(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> tuple[bytes, dict[str, Any]]:
-    if part.file_size > JSON_LIMIT:
-        raise DamagedFileError(
-            f"its {part.filename} has {part.file_size} bytes, more than the {JSON_LIMIT} that "
-            "driftglm ever writes; write it again."
-        )
-    text = archive.read(part)
-    content = json.loads(text, object_pairs_hook=_without_repeats)
-    if not isinstance(content, dict):
-        raise DamagedFileError(f"its {part.filename} is no table of facts; write it again.")
-    return text, content
-
-
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) < len(pairs):
@@ -156,34 +143,41 @@ def _facts(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> dic
     sealed = COMMENT.fullmatch(archive.comment)
     if sealed is not None:
         _check_format(int(sealed[1]))
-    text, content = _json(archive, members[FACTS])
+    if members[FACTS].file_size > JSON_LIMIT:
+        raise DamagedFileError(
+            f"its {FACTS} has {members[FACTS].file_size} bytes, more than the {JSON_LIMIT} that "
+            "driftglm ever writes; write it again."
+        )
+    text = archive.read(members[FACTS])
+    content: dict[str, Any] = json.loads(text, object_pairs_hook=_without_repeats)
+    if not isinstance(content, dict):
+        raise DamagedFileError(f"its {FACTS} is no table of facts; write it again.")
     _check_format(content.get("format"))
     if sealed is None or hashlib.sha256(text).hexdigest() != sealed[2].decode():
         raise DamagedFileError(f"its {FACTS} does not match its checksum; write it again.")
     return content
 
 
-def _check_format(found: Any) -> None:
-    number = isinstance(found, int) and not isinstance(found, bool)
-    if number and found > FORMAT:
-        raise DamagedFileError(
-            f"it was written by a newer driftglm (format {found}; this version reads {FORMAT}): "
-            "upgrade driftglm."
-        )
-    if found != FORMAT:
-        raise DamagedFileError(
-            f"it has format {found!r}, this version reads {FORMAT}; write it again."
-        )
+def _check_format(found: object) -> None:
+    if found == FORMAT:
+        return
+    said = f"it has format {found!r}, this version reads {FORMAT}; write it again."
+    if isinstance(found, int) and found > FORMAT:
+        numbers = f"(format {found}; this version reads {FORMAT})"
+        said = f"it was written by a newer driftglm {numbers}: upgrade driftglm."
+    raise DamagedFileError(said)
 
 
-def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo, entry: dict[str, Any]) -> np.ndarray:
+def _array(
+    archive: zipfile.ZipFile, part: zipfile.ZipInfo, entry: Mapping[str, object]
+) -> np.ndarray:
     """One array: its header is compared with the sizes listed before memory is taken."""
     if part.file_size != entry["size"]:
         raise DamagedFileError(f"its part {part.filename!r} has not the size listed.")
     with archive.open(part) as stream:
-        opening = io.BytesIO(stream.read(10))
-        length = struct.unpack("<H", opening.getvalue()[8:10])[0]
-        opening = io.BytesIO(opening.getvalue() + stream.read(length))
+        start = stream.read(10)
+        length = struct.unpack("<H", start[8:])[0]
+        opening = io.BytesIO(start + stream.read(length))
         if np.lib.format.read_magic(opening) != (1, 0):
             raise DamagedFileError(f"its part {part.filename!r} is of an unknown .npy version.")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(opening)
@@ -202,7 +196,7 @@ def _array(archive: zipfile.ZipFile, part: zipfile.ZipInfo, entry: dict[str, Any
     return np.ndarray(shape, dtype, flat, order="F" if fortran else "C")
 
 
-def _filled(stream: IO[bytes], n_bytes: int, digest: Any) -> np.ndarray:
+def _filled(stream: IO[bytes], n_bytes: int, digest: hashlib._Hash) -> np.ndarray:
     """So many bytes of a stream; memory is touched only as they come."""
     flat = np.empty(n_bytes, dtype=np.uint8)
     at = 0

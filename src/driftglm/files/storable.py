@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+
+from driftglm.files.layout import StrPath
 
 
 class Storable:
     """Mixin of everything `driftglm.load` can bring back."""
 
-    def save(self, path: Any) -> None:
+    def save(self, path: StrPath) -> None:
         """Write this object, fitted or not, to a file that `driftglm.load` reads.
 
         The file holds the constructor's parameters and what `fit` found as arrays and JSON, never

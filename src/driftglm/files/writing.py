@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from driftglm.exceptions import DataError
-from driftglm.files.layout import CHUNK, FACTS, FORMAT, JSON_LIMIT
+from driftglm.files.layout import CHUNK, FACTS, FORMAT, JSON_LIMIT, Arrays, Facts, StrPath
 
 WRITTEN_RATIO = 100
 SMALL_MEMBER = 2**14
@@ -28,27 +28,27 @@ SMALL_MEMBER = 2**14
 WORTH = 0.9
 
 
-def pack(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+def pack(facts: Facts, arrays: Arrays) -> bytes:
     """One file's bytes; the same content gives the same bytes."""
     buffer = io.BytesIO()
     _write(buffer, facts, arrays)
     return buffer.getvalue()
 
 
-def save(path: Any, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def save(path: StrPath, facts: Facts, arrays: Arrays) -> None:
     """Write facts and arrays to a file, in one step and without a second copy in memory."""
     with replacing(path) as stream:
         _write(stream, facts, arrays)
 
 
-def write_atomically(path: Any, data: bytes) -> None:
+def write_atomically(path: StrPath, data: bytes) -> None:
     """Replace `path` in one step: whoever reads it sees the old file or the whole new one."""
     with replacing(path) as stream:
         stream.write(data)
 
 
 @contextlib.contextmanager
-def replacing(path: Any) -> Iterator[IO[bytes]]:
+def replacing(path: StrPath) -> Iterator[IO[bytes]]:
     """A stream whose content takes the place of `path` once all of it is on disk.
 
     A link stays a link; its target is replaced.
@@ -95,7 +95,7 @@ def _check_target(target: Path) -> None:
         raise OSError(errno.EINVAL, "Is no regular file and cannot be replaced", str(target))
 
 
-def _write(stream: IO[bytes], facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def _write(stream: IO[bytes], facts: Facts, arrays: Arrays) -> None:
     arrays = dict(sorted(arrays.items()))
     manifest = {name: _summed(array) for name, array in arrays.items()}
     content = {"format": FORMAT, "arrays": manifest, "facts": facts}
@@ -136,14 +136,9 @@ def _npy(array: np.ndarray) -> Iterator[bytes]:
         raise ValueError(f"an array of {array.dtype} holds nothing and cannot be saved.")
     fortran = array.flags.f_contiguous and not array.flags.c_contiguous
     header = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        header,
-        {
-            "descr": np.lib.format.dtype_to_descr(array.dtype),
-            "fortran_order": fortran,
-            "shape": array.shape,
-        },
-    )
+    descr = np.lib.format.dtype_to_descr(array.dtype)
+    entries = {"descr": descr, "fortran_order": fortran, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(header, entries)
     yield header.getvalue()
     flat = (array.T if fortran else np.ascontiguousarray(array)).reshape(-1).view(np.uint8)
     for start in range(0, flat.size, CHUNK):

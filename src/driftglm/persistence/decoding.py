@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 import sklearn
 
 from driftglm.files import DamagedFileError
-from driftglm.persistence.encoding import INDEX_TYPES, SPARSE, TYPES
+from driftglm.persistence.encoding import INDEX_TYPES, SPARSE, TYPES, Json
 from driftglm.persistence.shapes import MOST_STEPS, SHAPES, agrees
 from driftglm.registry import estimators, records, resolve
 
@@ -35,29 +36,50 @@ class Decoder:
 
     def __init__(self, arrays: dict[str, np.ndarray]) -> None:
         self.arrays = arrays
-        # The names of the keys; an unknown key is no method of this class.
-        self._makers = {
-            name: getattr(self, f"_{name}")
-            for name in (
-                "array", "bytes", "categorical", "counter", "datetimes", "dict", "dtype",
-                "estimator", "float", "index", "list", "numpy", "objects", "period", "periods",
-                "range", "record", "scalar", "sparse", "tuple", "type",
-            )
-        }  # fmt: skip
+        # By key, what makes a value of one JSON value, and of a list of them. Nothing is checked
+        # here: what Python and numpy raise about content of other kinds is in UNUSABLE.
+        self._of_one: dict[str, Callable[[Any], object]] = {
+            "bytes": lambda name: arrays[name].tobytes(),
+            "datetimes": lambda name: pd.DatetimeIndex(arrays[name]),
+            "dtype": lambda text: np.dtype(str(text)),
+            "float": {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}.__getitem__,
+            "list": self._items,
+            "numpy": lambda text: np.dtype(str(text)).type,
+            "scalar": lambda name: arrays[name][()],
+            "tuple": lambda items: tuple(self._items(items)),
+            "type": TYPES.__getitem__,
+        }
+        self._of_several: dict[str, Callable[..., object]] = {
+            "array": self._array,
+            "categorical": self._categorical,
+            "counter": lambda keys, values: Counter(self._dict(keys, values)),
+            "dict": self._dict,
+            "estimator": self._estimator,
+            "index": self._index,
+            "objects": self._objects,
+            "period": lambda ordinal, freq: pd.Period(ordinal=int(ordinal), freq=str(freq)),
+            "periods": self._periods,
+            "range": range,
+            "record": self._record,
+            "sparse": self._sparse,
+        }
 
-    def value(self, node: Any) -> Any:
+    def value(self, node: Json) -> Any:
         """The value some JSON stands for."""
         if isinstance(node, list):
             return [self.value(item) for item in node]
         if not isinstance(node, dict):
             return node
         ((key, content),) = node.items()
-        return self._makers[key](content)
+        if key in self._of_one:
+            return self._of_one[key](content)
+        if not isinstance(content, list):
+            raise DamagedFileError(f"{key!r} is no kind of value")
+        return self._of_several[key](*content)
 
     # ------------------------------------------------------------------ objects
 
-    def _record(self, content: Any) -> Any:
-        name, fields = content
+    def _record(self, name: str, fields: dict[str, Json]) -> object:
         kind = _listed(records(), name)
         values = {key: self.value(field) for key, field in fields.items()}
         if name == "TimeAxis" and not 1 <= values["n_timesteps"] <= MOST_STEPS:
@@ -68,8 +90,13 @@ class Decoder:
             raise DamagedFileError(f"the parts of its {name} do not fit each other")
         return made
 
-    def _estimator(self, content: Any) -> Any:
-        name, params, state, requests = content
+    def _estimator(
+        self,
+        name: str,
+        params: dict[str, Json],
+        state: dict[str, Json],
+        requests: dict[str, dict[str, bool | str]],
+    ) -> object:
         kind = _listed(estimators(), name)
         model = kind(**{key: self.value(value) for key, value in params.items()})
         for key, value in state.items():
@@ -83,22 +110,14 @@ class Decoder:
                     getattr(model, f"set_{method}_request")(**wishes)
         return model
 
-    # ------------------------------------------------------------------ numbers
+    # ------------------------------------------------------------------- arrays
 
-    def _float(self, content: Any) -> float:
-        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
-
-    def _scalar(self, content: Any) -> Any:
-        return self.arrays[content][()]
-
-    def _array(self, content: Any) -> np.ndarray:
-        name, writeable = content
+    def _array(self, name: str, writeable: bool) -> np.ndarray:
         array = self.arrays[name]
         array.setflags(write=bool(writeable))
         return array
 
-    def _objects(self, content: Any) -> np.ndarray:
-        shape, items = content
+    def _objects(self, shape: list[int], items: Json) -> np.ndarray:
         values = self._items(items)
         if math.prod(shape) != len(values):
             raise DamagedFileError("an array of texts has another size than listed")
@@ -106,8 +125,7 @@ class Decoder:
         out[:] = values
         return out.reshape(shape)
 
-    def _sparse(self, content: Any) -> Any:
-        name, shape, *parts = content
+    def _sparse(self, name: str, shape: list[int], *parts: str) -> object:
         if name not in SPARSE:
             raise DamagedFileError(f"{name!r} is no sparse matrix it may hold")
         data, indices, indptr = (self.arrays[part] for part in parts)
@@ -128,72 +146,36 @@ class Decoder:
             raise DamagedFileError(f"{kind!r} is no kind of list")
         return list(self.arrays[name].tolist())
 
-    def _texts(self, data: str, ends: str) -> list[str]:
+    def _texts(self, data: str, ends: str) -> list[object]:
         joined, stops = self.arrays[data].tobytes(), self.arrays[ends].tolist()
         if sorted(stops) != stops or (stops[-1:] or [0]) != [len(joined)] or min(stops) < 0:
             raise DamagedFileError("a list of texts does not end where it should")
-        starts = [0, *stops[:-1]]
-        return [
-            joined[start:stop].decode("utf-8", "surrogatepass")
-            for start, stop in zip(starts, stops, strict=True)
-        ]
+        pairs = itertools.pairwise([0, *stops])
+        return [joined[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairs]
 
-    def _list(self, content: Any) -> list[Any]:
-        return self._items(content)
+    def _dict(self, keys: Json, values: Json) -> dict[object, object]:
+        return dict(zip(self._items(keys), self._items(values), strict=True))
 
-    def _tuple(self, content: Any) -> tuple[Any, ...]:
-        return tuple(self._items(content))
+    # ------------------------------------------------------------------- pandas
 
-    def _dict(self, content: Any) -> dict[Any, Any]:
-        keys, values = (self._items(part) for part in content)
-        return dict(zip(keys, values, strict=True))
-
-    def _counter(self, content: Any) -> Counter[Any]:
-        return Counter(self._dict(content))
-
-    def _range(self, content: Any) -> range:
-        return range(*content)
-
-    def _bytes(self, content: Any) -> bytes:
-        return self.arrays[content].tobytes()
-
-    # ------------------------------------------------------------ types, pandas
-
-    def _dtype(self, content: Any) -> np.dtype:
-        return np.dtype(str(content))
-
-    def _numpy(self, content: Any) -> type[Any]:
-        return np.dtype(str(content)).type
-
-    def _type(self, content: Any) -> type[Any]:
-        return TYPES[content]
-
-    def _period(self, content: Any) -> Any:
-        ordinal, freq = content
-        return pd.Period(ordinal=int(ordinal), freq=str(freq))
-
-    def _periods(self, content: Any) -> Any:
-        name, freq = content
+    def _periods(self, name: str, freq: str) -> pd.PeriodIndex:
         made: Any = pd.PeriodIndex  # whose stubs lack this constructor
-        return made.from_ordinals(self.arrays[name], freq=str(freq))
+        periods: pd.PeriodIndex = made.from_ordinals(self.arrays[name], freq=str(freq))
+        return periods
 
-    def _datetimes(self, content: Any) -> Any:
-        return pd.DatetimeIndex(self.arrays[content])
-
-    def _index(self, content: Any) -> Any:
-        dtype, items, name = content
+    def _index(self, dtype: str, items: Json, name: Json) -> pd.Index:
         if dtype not in INDEX_TYPES:
             raise DamagedFileError(f"{dtype!r} is no type of index")
-        return pd.Index(self._items(items), dtype=dtype, name=self.value(name))
+        index: pd.Index = pd.Index(self._items(items), dtype=dtype, name=self.value(name))
+        return index
 
-    def _categorical(self, content: Any) -> Any:
-        codes, categories, ordered = content
+    def _categorical(self, codes: str, categories: Json, ordered: bool) -> pd.Categorical:
         return pd.Categorical.from_codes(
             self.arrays[codes], categories=self.value(categories), ordered=bool(ordered)
         )
 
 
-def _listed(homes: dict[str, str], name: Any) -> type[Any]:
+def _listed(homes: dict[str, str], name: str) -> type[Any]:
     """The class of a name, if a file may hold it."""
     if name not in homes:
         raise DamagedFileError(
@@ -204,17 +186,14 @@ def _listed(homes: dict[str, str], name: Any) -> type[Any]:
     return found
 
 
-def _check_shapes(name: str, record: Any) -> None:
+def _check_shapes(name: str, record: object) -> None:
     """Whether the arrays of a record agree in their lengths."""
     lengths: dict[str, int] = {}
-    axes = SHAPES.get(name, {})
-    for field in dataclasses.fields(record):
-        letters, value = axes.get(field.name), getattr(record, field.name)
-        if letters is None:
-            continue
-        shape = tuple(np.shape(value)) if isinstance(value, np.ndarray) else tuple(value.shape)
-        agree = len(shape) == len(letters) and all(
-            lengths.setdefault(letter, n) == n for letter, n in zip(letters, shape, strict=True)
-        )
-        if not agree:
-            raise DamagedFileError(f"{name}.{field.name} has shape {shape}, unlike its neighbours")
+    for letters, fields in SHAPES.get(name, {}).items():
+        for field in fields.split():
+            shape = getattr(record, field).shape
+            agree = len(shape) == len(letters) and all(
+                lengths.setdefault(letter, n) == n for letter, n in zip(letters, shape, strict=True)
+            )
+            if not agree:
+                raise DamagedFileError(f"{name}.{field} has shape {shape}, unlike its neighbours")

@@ -9,16 +9,18 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from driftglm.exceptions import DataError
 from driftglm.registry import estimators, is_listed, records
 
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 TYPES = {"float": float, "int": int, "bool": bool}
 INDEX_TYPES = {"object", "str", "string", "int64", "float64", "bool"}
@@ -34,11 +36,11 @@ class Encoder:
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         self._seen: dict[int, tuple[str, np.ndarray]] = {}
-        self._plain: dict[type, Callable[[Any, str], Any]] = {
+        self._plain: dict[type, Callable[[Any, str], Json]] = {
             np.ndarray: self._ndarray,
             np.memmap: self._ndarray,
-            list: lambda value, where: self._sequence("list", value, where),
-            tuple: lambda value, where: self._sequence("tuple", value, where),
+            list: self._list,
+            tuple: lambda value, where: {"tuple": self._items(value, where)},
             dict: lambda value, where: {"dict": self._mapping(value, where)},
             Counter: lambda value, where: {"counter": self._mapping(value, where)},
             range: lambda value, _: {"range": [value.start, value.stop, value.step]},
@@ -51,18 +53,17 @@ class Encoder:
             pd.Categorical: self._categorical,
         }
 
-    def value(self, value: Any, where: str) -> Any:
+    def value(self, value: Any, where: str) -> Json:
         """JSON of a value; `where` is what an error calls it."""
         kind = type(value)
-        if value is None or kind in {bool, str, int}:
-            return value
+        if value is None or kind in {bool, str, int} or (kind is float and math.isfinite(value)):
+            plain: Json = value
+            return plain
         if kind is float:
-            return value if math.isfinite(value) else {"float": repr(value)}
-        if kind in self._plain:
-            return self._plain[kind](value, where)
-        return self._maker(value)(value, where)
+            return {"float": repr(value)}
+        return (self._plain.get(kind) or self._maker(value))(value, where)
 
-    def _maker(self, value: Any) -> Callable[[Any, str], Any]:
+    def _maker(self, value: object) -> Callable[[Any, str], Json]:
         """What to do with a value of a whole family of classes."""
         kind = type(value)
         if isinstance(value, np.generic) and not isinstance(value, np.void | np.object_):
@@ -77,7 +78,7 @@ class Encoder:
 
     # ------------------------------------------------------------------ objects
 
-    def _record(self, value: Any, where: str) -> Any:
+    def _record(self, value: Any, where: str) -> Json:
         name = type(value).__name__
         fields = {
             field.name: self.value(getattr(value, field.name), f"{where}.{field.name}")
@@ -86,7 +87,7 @@ class Encoder:
         }
         return {"record": [name, fields]}
 
-    def _estimator(self, model: Any, _: str) -> Any:
+    def _estimator(self, model: BaseEstimator, _: str) -> Json:
         name = type(model).__name__
         given = model.get_params(deep=False)
         params = {key: self.value(value, f"{name}.{key}") for key, value in given.items()}
@@ -95,7 +96,7 @@ class Encoder:
             for key, value in vars(model).items()
             if key not in given and key != ROUTING
         }
-        requests = {}
+        requests: dict[str, Json] = {}
         if (routing := vars(model).get(ROUTING)) is not None:
             # Methods that request nothing have no entry in the description of a request.
             for method, asked in vars(routing).items():
@@ -104,13 +105,12 @@ class Encoder:
                     requests[method] = wishes
         return {"estimator": [name, params, state, requests]}
 
-    def _type(self, value: Any, where: str) -> Any:
+    def _type(self, value: object, where: str) -> Json:
         """Types of numbers, which `RankedVocabulary` takes; anything else is refused."""
         if isinstance(value, np.dtype) and not value.hasobject:
             return {"dtype": value.str}
-        for name, known in TYPES.items():
-            if value is known:
-                return {"type": name}
+        if isinstance(value, type) and value in TYPES.values():
+            return {"type": value.__name__}
         if isinstance(value, type) and issubclass(value, np.number | np.bool_):
             return {"numpy": np.dtype(value).str}
         parameter = where.rpartition(".")[2]
@@ -125,14 +125,14 @@ class Encoder:
 
     # --------------------------------------------------------------- containers
 
-    def _sequence(self, kind: str, value: Any, where: str) -> Any:
+    def _list(self, value: list[object], where: str) -> Json:
         items = self._items(value, where)
-        return items if kind == "list" and isinstance(items, list) else {kind: items}
+        return items if isinstance(items, list) else {"list": items}
 
-    def _mapping(self, value: dict[Any, Any], where: str) -> Any:
+    def _mapping(self, value: Mapping[object, object], where: str) -> Json:
         return [self._items(list(value), where), self._items(list(value.values()), where)]
 
-    def _items(self, values: Any, where: str) -> Any:
+    def _items(self, values: Sequence[Any], where: str) -> Json:
         """Items one by one, or in an array if they are many and of one kind."""
         kinds = set(map(type, values))
         if len(values) > FEW and len(kinds) == 1:
@@ -144,7 +144,7 @@ class Encoder:
                 return {"ints": self._array(np.array(values, dtype=np.int64))}
         return [self.value(item, where) for item in values]
 
-    def _texts(self, values: Iterable[str]) -> list[str]:
+    def _texts(self, values: Sequence[str]) -> Json:
         """UTF-8 end to end, and where each text ends."""
         parts = [text.encode("utf-8", "surrogatepass") for text in values]
         ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
@@ -161,20 +161,20 @@ class Encoder:
             self._seen[id(value)] = name, value  # held, so that its id stays its own
         return self._seen[id(value)][0]
 
-    def _ndarray(self, value: np.ndarray, where: str) -> Any:
+    def _ndarray(self, value: np.ndarray, where: str) -> Json:
         if value.dtype.hasobject:
             if value.dtype.kind != "O":
                 raise DataError(f"{where} has objects among its fields; store numbers or text.")
             return {"objects": [list(value.shape), self._items(value.ravel().tolist(), where)]}
         return {"array": [self._array(value), bool(value.flags.writeable)]}
 
-    def _sparse(self, value: Any, _: str) -> Any:
+    def _sparse(self, value: sp.csr_array, _: str) -> Json:
         parts = [self._array(part) for part in (value.data, value.indices, value.indptr)]
         return {"sparse": [type(value).__name__, list(value.shape), *parts]}
 
     # ------------------------------------------------------------------- pandas
 
-    def _index(self, value: Any, where: str) -> Any:
+    def _index(self, value: pd.Index, where: str) -> Json:
         if type(value) is pd.DatetimeIndex and value.tz is None:
             return {"datetimes": self._array(value.to_numpy())}
         if str(value.dtype) not in INDEX_TYPES or isinstance(value, pd.MultiIndex):
@@ -185,11 +185,11 @@ class Encoder:
         items = self._items(value.tolist(), where)
         return {"index": [str(value.dtype), items, self.value(value.name, where)]}
 
-    def _series(self, value: Any, where: str) -> Any:
+    def _series(self, value: pd.Series, where: str) -> Json:
         """Values alone: where a Series is a parameter, its index plays no part."""
         return self._index(pd.Index(value, name=value.name), where)
 
-    def _categorical(self, value: Any, where: str) -> Any:
+    def _categorical(self, value: pd.Categorical, where: str) -> Json:
         categories = self._index(value.categories, where)
         codes = self._array(np.asarray(value.codes))
         return {"categorical": [codes, categories, bool(value.ordered)]}

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftglm import files
 from driftglm.exceptions import DataError
-from driftglm.files import DamagedFileError
+from driftglm.files import DamagedFileError, StrPath
 from driftglm.persistence.decoding import UNUSABLE, Decoder
 from driftglm.persistence.encoding import Encoder
 from driftglm.registry import WHOLE, estimators, is_listed, records
@@ -17,7 +17,7 @@ from driftglm.registry import WHOLE, estimators, is_listed, records
 KIND = "driftglm object"
 
 
-def save(model: Any, path: Any) -> None:
+def save(model: object, path: StrPath) -> None:
     """Write an estimator, baseline, vocabulary or comparison to a file, in one step."""
     name, storable = type(model).__name__, _storable()
     if name not in storable or not is_listed(estimators() | records(), type(model)):
@@ -32,7 +32,7 @@ def save(model: Any, path: Any) -> None:
     files.save(path, facts, encoder.arrays)
 
 
-def load(path: Any, *, max_bytes: int | None = None) -> Any:
+def load(path: StrPath, *, max_bytes: int | None = None) -> Any:
     """Whatever `save` wrote: an estimator, a baseline, a vocabulary or a comparison.
 
     Parameters

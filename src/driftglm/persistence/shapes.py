@@ -7,55 +7,31 @@ from typing import Any
 MOST_STEPS = 10**6
 """A time axis makes its labels when it is made, so that a forged length could fill memory."""
 
-# Letters stand for lengths that must agree within a record.
-_PATHS = {"beta": "it", "importance": None}
-SHAPES: dict[str, dict[str, str | None]] = {
-    "SharedFit": {"mean": "i", "root": "ir"},
-    "Columns": {"always_in": "p", "center": "tp"},
-    "Components": {"static": "k", "dynamic": "k", "rho": "k"},
-    "Forecaster": {"noise": "t"},
-    "InterceptFit": {
-        "mean": "lt",
-        "variance": "lt",
-        "dynamics": "lc",
-        "h": "lt",
-        "b": "lt",
-        "scale": "l",
-        "static": "l",
+SHAPES: dict[str, dict[str, str]] = {
+    "SharedFit": {"i": "mean", "ir": "root"},
+    "Columns": {"p": "always_in", "tp": "center"},
+    "Components": {"k": "static dynamic rho"},
+    "Forecaster": {"t": "noise"},
+    "InterceptFit": {"lt": "mean variance h b", "lc": "dynamics", "l": "scale static"},
+    "ModeFit": {"it": "beta", "i": "alive static rho"},
+    "PosteriorFit": {
+        "it": "beta variance h b",
+        "ik": "phi",
+        "gk": "log_pi",
+        "k": "grid_positions",
+        "i": "unit",
     },
-    "ModeFit": _PATHS | {"alive": "i", "static": "i", "rho": "i"},
-    "PosteriorFit": _PATHS
-    | {
-        "variance": "it",
-        "phi": "ik",
-        "log_pi": "gk",
-        "grid_positions": "k",
-        "unit": "i",
-        "h": "it",
-        "b": "it",
-    },
-    "Rows": {
-        "X": "np",
-        "y": "n",
-        "codes": "n",
-        "weights": "n",
-        "exposure": "n",
-        "always_in": "p",
-        "static": "p",
-    },
+    "Rows": {"np": "X", "n": "y codes weights exposure", "p": "always_in static"},
     "TextPosterior": {
-        "mean": "vft",
-        "variance": "vft",
-        "h": "vft",
-        "b": "vft",
-        "phi": "vfk",
-        "divergence": "vf",
-        "log_pi": "gk",
-        "log_rate": "n",
+        "vft": "mean variance h b",
+        "vfk": "phi",
+        "vf": "divergence",
+        "gk": "log_pi",
+        "n": "log_rate",
     },
-    "TextMode": {"beta": "vft", "log_rate": "n"},
+    "TextMode": {"vft": "beta", "n": "log_rate"},
 }
-"""By record, the axes of its fields; None: not an array of fixed axes."""
+"""By record and axes, the fields; one letter is one length within a record."""
 
 
 def agrees(name: str, record: Any) -> bool:
@@ -63,16 +39,15 @@ def agrees(name: str, record: Any) -> bool:
     if name == "Forecaster":
         lengths = {fit.n_timesteps for fit in record.fits}
         return lengths == {record.noise.size} and bool((record.noise > 0).all())
-    if name == "PosteriorFit":
+    if name in {"PosteriorFit", "TextPosterior"}:
+        path = record.beta if name == "PosteriorFit" else record.mean
         expected = record.components.count, record.components.n_timesteps
-        return _same_steps(record) and expected == (record.phi.shape[1], record.beta.shape[1])
-    if name == "TextPosterior":
-        expected = record.components.count, record.components.n_timesteps
-        return expected == (record.phi.shape[2], record.mean.shape[2])
+        if expected != (record.phi.shape[-1], path.shape[-1]):
+            return False
     if name == "Rows":
         codes = record.codes
         return not codes.size or bool(codes.min() >= 0 and codes.max() < record.n_timesteps)
-    return name != "ModeFit" or _same_steps(record)
+    return name not in {"ModeFit", "PosteriorFit"} or _same_steps(record)
 
 
 def _same_steps(fit: Any) -> bool:

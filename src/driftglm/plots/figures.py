@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,25 +15,31 @@ from driftglm.plots.style import COLUMN, PAGE, SMALL, TEXT, line_style, new_figu
 from driftglm.plots.timeline import ticks
 
 Array = NDArray[Any]
+if TYPE_CHECKING:  # matplotlib is an extra
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 PANELS_ACROSS = 3
 MOST_ROWS_NAMED = 60
 ROW_HEIGHT = 0.15
 WIDEST_LEGEND = 4
 TALLEST = 9.0
 CLIPPED = 1.5
+REACH = 1.6448536
+"""Half the width of a 90 % interval in standard deviations."""
+LEGEND: dict[str, Any] = {"loc": "outside upper right", "fontsize": SMALL, "frameon": False}
 MOST_MARKED = 24
 """With more steps markers would touch."""
 
 
 def paths(
-    labels: Sequence[Any],
+    labels: Sequence[object],
     values: Array,
     names: Sequence[str],
     *,
-    band: tuple[Array, Array] | None = None,
+    deviations: Array | None = None,
     lines: Sequence[str] = ("",),
     faint: Array | None = None,
-) -> Any:
+) -> Figure:
     """Small multiples: a panel a feature, a line a class, bands where they are given.
 
     Parameters
@@ -41,7 +47,7 @@ def paths(
     labels
         T labels of the steps.
     values
-        (T, n_lines, n_panels); `band` holds lower and upper ends of the same shape.
+        (T, n_lines, n_panels); standard deviations, for bands, have the same shape.
     names, lines
         Of the panels, and of the lines in each.
     faint
@@ -59,9 +65,9 @@ def paths(
             axes.remove()
             continue
         for k in range(len(lines)):
-            ends = None if band is None else (band[0][:, k, j], band[1][:, k, j])
+            std = None if deviations is None else deviations[:, k, j]
             pale = faint is not None and bool(faint[k, j])
-            _path(axes, values[:, k, j], ends, line_style(k, faint=pale))
+            _path(axes, values[:, k, j], std, line_style(k, faint=pale))
         style.zero_line(axes)
         tidy(axes)
         axes.set_title(shown(names[j], 30), fontsize=TEXT, loc="left", pad=3)
@@ -76,42 +82,34 @@ def paths(
 
 
 def _path(
-    axes: Any,
-    values: Array,
-    ends: tuple[Array, Array] | None,
-    look: dict[str, Any],
-    name: str = "",
+    axes: Axes, values: Array, deviations: Array | None, look: dict[str, Any], name: str = ""
 ) -> None:
-    """One line; a single step is a dot with a bar."""
+    """One line with a band of 90 %; a single step is a dot with a bar."""
     at = np.arange(values.size)
     if values.size > MOST_MARKED:
         look = look | {"marker": ""}
     axes.plot(at, values, label=name, **look)
-    if ends is None:
+    if deviations is None:
         return
+    ends = values - REACH * deviations, values + REACH * deviations
     if values.size == 1:
         axes.vlines(at, *ends, color=look["color"], linewidth=1.1, alpha=0.5)
     else:
         axes.fill_between(at, *ends, color=look["color"], alpha=style.BAND, linewidth=0)
 
 
-def _legend(figure: Any, lines: Sequence[str], *, marked: bool) -> None:
+def _legend(figure: Figure, lines: Sequence[str], *, marked: bool) -> None:
     from matplotlib.lines import Line2D
 
     bare = {} if marked else {"marker": ""}
-    figure.legend(
-        [Line2D([], [], **(line_style(k) | bare)) for k in range(len(lines))],
-        [shown(line) for line in lines],
-        loc="outside upper right",
-        ncols=min(len(lines), WIDEST_LEGEND),
-        fontsize=SMALL,
-        frameon=False,
-    )
+    handles = [Line2D([], [], **(line_style(k) | bare)) for k in range(len(lines))]
+    ncols = min(len(lines), WIDEST_LEGEND)
+    figure.legend(handles, [shown(line) for line in lines], ncols=ncols, **LEGEND)
 
 
 def heatmap(
-    labels: Sequence[Any], values: Array, names: Sequence[str], *, panels: Sequence[str] = ("",)
-) -> Any:
+    labels: Sequence[object], values: Array, names: Sequence[str], *, panels: Sequence[str] = ("",)
+) -> Figure:
     """Coefficients as colours: a row a feature, a column a step, a panel a class.
 
     `values` is (T, n_panels, n_features). White is zero; colours end at the 99th percentile of
@@ -125,15 +123,9 @@ def heatmap(
     grid = figure.subplots(1, n_panels, sharey=True, squeeze=False)[0]
     most, clipped = _colour_end(values)
     room = (width - 2.2) / n_panels
+    look = {"cmap": style.DIVERGING, "aspect": "auto", "interpolation": "nearest"}
     for k, axes in enumerate(grid):
-        image = axes.imshow(
-            values[:, k].T,
-            cmap=style.DIVERGING,
-            vmin=-most,
-            vmax=most,
-            aspect="auto",
-            interpolation="nearest",
-        )
+        image = axes.imshow(values[:, k].T, vmin=-most, vmax=most, **look)
         axes.set_xticks(*ticks(labels, room))
         axes.tick_params(labelsize=SMALL, length=2, width=0.6, color=style.GREY)
         axes.spines[:].set_linewidth(0.6)
@@ -161,7 +153,7 @@ def _colour_end(values: Array) -> tuple[float, bool]:
     return most, True
 
 
-def comparison(frame: pd.DataFrame, label: str) -> Any:
+def comparison(frame: pd.DataFrame, label: str) -> Figure:
     """Mean loss by test step, a line a model; the legend is in the order of the last step."""
     figure = new_figure(PAGE, max(2.8, 0.4 + 0.17 * frame.shape[1]))
     axes = figure.subplots()
@@ -178,33 +170,25 @@ def comparison(frame: pd.DataFrame, label: str) -> Any:
     handles, texts = axes.get_legend_handles_labels()
     last = frame.iloc[-1].fillna(-np.inf).to_numpy(dtype=float)
     order = np.argsort(-last, kind="stable")
-    figure.legend(
-        [handles[k] for k in order],
-        [texts[k] for k in order],
-        loc="outside right center",
-        fontsize=SMALL,
-        frameon=False,
-    )
+    look = LEGEND | {"loc": "outside right center"}
+    figure.legend([handles[k] for k in order], [texts[k] for k in order], **look)
     return figure
 
 
 def words(
     title: str,
-    labels: Sequence[Any],
+    labels: Sequence[object],
     names: Sequence[str] | Array,
     values: Array,
     deviations: Array | None = None,
-) -> Any:
+) -> Figure:
     """Paths (T, k) of some words, each named at its end; bands of 90 % by their deviations."""
     figure = new_figure(PAGE, max(2.8, 0.7 + 0.17 * len(names)))
     axes = figure.subplots()
     last = len(labels) - 1
     for j in range(len(names)):
-        ends = None
-        if deviations is not None:
-            reach = 1.6448536 * deviations[:, j]
-            ends = values[:, j] - reach, values[:, j] + reach
-        _path(axes, values[:, j], ends, line_style(j), shown(names[j]))
+        std = None if deviations is None else deviations[:, j]
+        _path(axes, values[:, j], std, line_style(j), shown(names[j]))
     style.zero_line(axes)
     tidy(axes)
     axes.set_xticks(*ticks(labels, PAGE - 1.8))
@@ -227,55 +211,39 @@ def words(
     return figure
 
 
-def autocorrelation(rho: Array, inclusion: Array, names: Sequence[str]) -> Any:
+def autocorrelation(rho: Array, inclusion: Array, names: Sequence[str]) -> Figure:
     """How strongly each path is tied to its last step, from 0 (noise) to 1 (constant).
 
-    A dot a feature, the fuller the surer the feature is included; more features than can be named
-    are counted in a histogram.
+    One dot per feature, full if the feature is more likely included than not; more features than
+    can be named are counted in a histogram.
     """
-    if len(names) > MOST_ROWS_NAMED:
-        return _autocorrelation_counts(rho)
-    figure = new_figure(COLUMN + 1.0, max(1.5, 0.7 + ROW_HEIGHT * len(names)))
+    named = len(names) <= MOST_ROWS_NAMED
+    height = max(1.5, 0.7 + ROW_HEIGHT * len(names)) if named else 2.4
+    figure = new_figure(COLUMN + 1.0, height)
     axes = figure.subplots()
-    at = np.arange(len(names))
-    known = np.isfinite(rho)
+    known, blue = np.isfinite(rho), style.COLOURS[0]
+    if named:
+        _dots(axes, rho, known, inclusion >= 0.5)  # noqa: PLR2004
+        figure.legend(ncols=2, handletextpad=0, **LEGEND)
+        axes.set_yticks(np.arange(len(names)), [shown(name, 34) for name in names])
+        axes.set_ylim(len(names) - 0.4, -0.6)
+    else:
+        axes.hist(rho[known], np.linspace(0.0, 1.0, 21).tolist(), color=blue, edgecolor="white")
+        axes.set_ylabel(f"features (of {rho.size:,})", fontsize=TEXT)
+    axes.set_xlim(0.0, 1.0)
+    axes.set_xlabel("lag-1 autocorrelation of the path", fontsize=TEXT)
+    tidy(axes)
+    return figure
+
+
+def _dots(axes: Axes, rho: Array, known: Array, included: Array) -> None:
+    """A row for each feature, and two entries of a legend."""
+    at, blue = np.arange(rho.size), style.COLOURS[0]
     axes.hlines(at[known], 0.0, rho[known], color="0.88", linewidth=0.8, zorder=0)
-    for j in np.flatnonzero(known):
-        fill = float(np.clip(inclusion[j], 0.0, 1.0))
-        face = style.COLOURS[0] if fill >= 0.5 else "white"  # noqa: PLR2004
-        axes.plot(
-            rho[j],
-            j,
-            "o",
-            markersize=4.5,
-            color=face,
-            markeredgecolor=style.COLOURS[0],
-            clip_on=False,
-        )
-    for j in np.flatnonzero(~known):
+    dot: dict[str, Any] = {"markersize": 4.5, "markeredgecolor": blue}
+    for j in at[known]:
+        axes.plot(rho[j], j, "o", color=blue if included[j] else "white", clip_on=False, **dot)
+    for j in at[~known].tolist():
         axes.text(0.01, j, "never included", fontsize=SMALL - 1, color=style.GREY, va="center")
-    for face, text in ((style.COLOURS[0], "included"), ("white", "more likely zero")):
-        axes.plot(
-            [], [], "o", markersize=4.5, color=face, markeredgecolor=style.COLOURS[0], label=text
-        )
-    figure.legend(
-        loc="outside upper right", ncols=2, fontsize=SMALL, frameon=False, handletextpad=0
-    )
-    axes.set_yticks(at, [shown(name, 34) for name in names])
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlim(0.0, 1.0)
-    axes.set_xlabel("lag-1 autocorrelation of the path", fontsize=TEXT)
-    tidy(axes)
-    return figure
-
-
-def _autocorrelation_counts(rho: Array) -> Any:
-    figure = new_figure(COLUMN + 1.0, 2.4)
-    axes = figure.subplots()
-    known = rho[np.isfinite(rho)]
-    axes.hist(known, bins=np.linspace(0.0, 1.0, 21), color=style.COLOURS[0], edgecolor="white")
-    axes.set_xlim(0.0, 1.0)
-    axes.set_xlabel("lag-1 autocorrelation of the path", fontsize=TEXT)
-    axes.set_ylabel(f"features (of {rho.size:,})", fontsize=TEXT)
-    tidy(axes)
-    return figure
+    for face, text in ((blue, "included"), ("white", "more likely zero")):
+        axes.plot([], [], "o", color=face, label=text, **dot)

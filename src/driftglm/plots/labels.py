@@ -1,14 +1,35 @@
-"""Labels that would cover each other are moved apart."""
+"""Names of features, and labels that would cover each other moved apart."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
+
+from driftglm._typing import FloatArray
+from driftglm.exceptions import DataError
+
+Features = ArrayLike | None
+"""Names, positions or a mask of features; None: all, or those that matter most."""
+Names = Iterable[object] | None
+"""Names instead of those a model was fitted with."""
 
 
-def apart(wanted: NDArray[Any], room: float) -> NDArray[Any]:
+def feature_names_of(model: object, n_features: int, given: Names = None) -> list[str]:
+    """Names as given, else those the model was fitted with, else x0, x1, ..."""
+    if given is None:
+        given = getattr(model, "feature_names_in_", None)
+    names = [f"x{i}" for i in range(n_features)] if given is None else [str(n) for n in given]
+    if len(names) != n_features:
+        raise DataError(
+            f"feature_names has {len(names)} names but the model has {n_features} features; pass "
+            "one name per column of X."
+        )
+    return names
+
+
+def apart(wanted: FloatArray, room: float) -> FloatArray:
     """Places as near to those wanted as can be, no two closer than `room`.
 
     The least-squares answer: with the room between neighbours taken off, places must only not

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
 from driftglm.plots import figures
+from driftglm.plots.labels import Features, Names, feature_names_of
 from driftglm.plots.style import shortened
 
-LEVEL = 1.6448536
-"""Half the width of a 90 % interval in standard deviations."""
+if TYPE_CHECKING:  # matplotlib is an extra
+    from matplotlib.figure import Figure
+
 MOST_PANELS = 60
 MOST_CLASSES = 8
 FLAT = 2
 INCLUDED = 0.5
 
 
-def plot_paths(model: Any, features: Any = None, top: int = 12, feature_names: Any = None) -> Any:
+class HasPaths(Protocol):
+    """What a fitted model must have to be drawn."""
+
+    coef_path_: FloatArray
+    timesteps_: Any
+
+
+def plot_paths(
+    model: HasPaths, features: Features = None, top: int = 12, feature_names: Names = None
+) -> Figure:
     """Coefficients over time, a small panel a feature, with 90 % bands if the model has them.
 
     Features that are more likely zero than not are grey. Of more than 8 classes, those with the
@@ -52,21 +64,20 @@ def plot_paths(model: Any, features: Any = None, top: int = 12, feature_names: A
     lines = _classes(model, values.shape[1])
     shown = _largest_classes(values[:, :, chosen])
     picked = np.ix_(np.arange(values.shape[0]), shown, chosen)
-    band = None
-    if (std := getattr(model, "coef_std_path_", None)) is not None:
-        reach = LEVEL * _by_class(std)[picked]
-        band = values[picked] - reach, values[picked] + reach
+    std = getattr(model, "coef_std_path_", None)
     return figures.paths(
         list(model.timesteps_),
         values[picked],
         [names[i] for i in chosen],
-        band=band,
+        deviations=None if std is None else _by_class(std)[picked],
         lines=[lines[k] for k in shown],
         faint=_faint(model, shown, chosen),
     )
 
 
-def plot_heatmap(model: Any, features: Any = None, top: int = 40, feature_names: Any = None) -> Any:
+def plot_heatmap(
+    model: HasPaths, features: Features = None, top: int = 40, feature_names: Names = None
+) -> Figure:
     """Coefficients over time as colours, a row a feature and a panel a class.
 
     The parameters are those of `plot_paths`; any number of features can be shown.
@@ -82,8 +93,8 @@ def plot_heatmap(model: Any, features: Any = None, top: int = 40, feature_names:
 
 
 def plot_autocorrelation(
-    model: Any, features: Any = None, top: int = 30, feature_names: Any = None
-) -> Any:
+    model: HasPaths, features: Features = None, top: int = 30, feature_names: Names = None
+) -> Figure:
     """Lag-1 autocorrelation of the features' paths, between 0 and 1.
 
     The parameters are those of `plot_paths`. Open dots are features that are more likely out than
@@ -91,7 +102,7 @@ def plot_autocorrelation(
     """
     values, names, chosen = _chosen(model, features, top, feature_names)
     rho = np.asarray(getattr(model, "autocorrelation_", np.nan))
-    if rho.ndim == 0:
+    if rho.ndim == 0 or not hasattr(model, "inclusion_probability_"):
         raise DataError(
             f"{type(model).__name__} has no autocorrelation of every feature; fit a "
             "DriftRegressor, DriftClassifier or DriftPoissonRegressor."
@@ -108,24 +119,26 @@ def plot_autocorrelation(
     return figures.autocorrelation(rho, inclusion, rows)
 
 
-def plot_comparison(comparison: Any, *, metric: Any = None) -> Any:
+def plot_comparison(comparison: object, *, metric: Literal["within"] | None = None) -> Figure:
     """Mean loss of every model over the test steps; the same as `comparison.plot()`."""
     if not hasattr(comparison, "plot"):
         raise DataError(
             f"comparison is a {type(comparison).__name__}; pass what evaluation.compare returned."
         )
-    return comparison.plot(metric=metric)
+    figure: Figure = comparison.plot(metric=metric)
+    return figure
 
 
-def plot_words(model: Any, effect: Any, words: Any = None, k: int = 8) -> Any:
+def plot_words(model: object, effect: str | int, words: Features = None, k: int = 8) -> Figure:
     """Words of one effect over time; the same as `model.plot_words(effect)`."""
     if not hasattr(model, "plot_words"):
         raise DataError(f"model is a {type(model).__name__}; pass a fitted DriftTextModel.")
-    return model.plot_words(effect, words, k)
+    figure: Figure = model.plot_words(effect, words, k)
+    return figure
 
 
 def _chosen(
-    model: Any, features: Any, top: int, feature_names: Any
+    model: HasPaths, features: Features, top: int, feature_names: Names
 ) -> tuple[NDArray[Any], list[str], NDArray[Any]]:
     """Paths (T, n_classes, p), names (p,), and positions of the features to show."""
     if hasattr(model, "vocabulary_") and hasattr(model, "plot_words"):
@@ -136,7 +149,7 @@ def _chosen(
             "model whose coefficients drift."
         )
     values = _by_class(model.coef_path_)
-    names = _names(model, values.shape[2], feature_names)
+    names = feature_names_of(model, values.shape[2], feature_names)
     if features is not None:
         return values, names, _positions(features, names)
     if not isinstance(top, Integral) or top < 1:
@@ -144,7 +157,7 @@ def _chosen(
     return values, names, _by_importance(model, values)[:top]
 
 
-def _faint(model: Any, shown: NDArray[Any], chosen: NDArray[Any]) -> NDArray[Any] | None:
+def _faint(model: HasPaths, shown: NDArray[Any], chosen: NDArray[Any]) -> NDArray[Any] | None:
     """Which paths are more likely zero than not."""
     inclusion = getattr(model, "inclusion_probability_", None)
     if inclusion is None:
@@ -152,13 +165,13 @@ def _faint(model: Any, shown: NDArray[Any], chosen: NDArray[Any]) -> NDArray[Any
     return np.asarray(np.atleast_2d(inclusion)[np.ix_(shown, chosen)] < INCLUDED)
 
 
-def _by_class(paths: Any) -> NDArray[Any]:
+def _by_class(paths: ArrayLike) -> NDArray[Any]:
     """(T, n_classes, p) whatever the model."""
     values = np.asarray(paths)
     return values[:, None, :] if values.ndim == FLAT else values
 
 
-def _by_importance(model: Any, values: NDArray[Any]) -> NDArray[Any]:
+def _by_importance(model: HasPaths, values: NDArray[Any]) -> NDArray[Any]:
     """Positions of all features, the most important first; of any class."""
     p = values.shape[2]
     if not hasattr(model, "summary"):
@@ -174,24 +187,9 @@ def _by_importance(model: Any, values: NDArray[Any]) -> NDArray[Any]:
     return np.argsort(best, kind="stable")
 
 
-def _names(model: Any, n_features: int, given: Any) -> list[str]:
-    if given is None:
-        given = getattr(model, "feature_names_in_", None)
-    if given is None:
-        return [f"x{i}" for i in range(n_features)]
-    names = [str(name) for name in given]
-    if len(names) != n_features:
-        raise DataError(
-            f"feature_names has {len(names)} names but the model has {n_features} features; pass "
-            "one name per column of X."
-        )
-    return names
-
-
-def _classes(model: Any, n_classes: int) -> list[str]:
-    if n_classes == 1:
-        return [""]
-    return [str(label) for label in model.classes_]
+def _classes(model: HasPaths, n_classes: int) -> list[str]:
+    labels = [""] if n_classes == 1 else getattr(model, "classes_", range(n_classes))
+    return [str(label) for label in labels]
 
 
 def _largest_classes(values: NDArray[Any]) -> NDArray[Any]:
@@ -200,10 +198,11 @@ def _largest_classes(values: NDArray[Any]) -> NDArray[Any]:
     return np.sort(np.argsort(-size, kind="stable")[:MOST_CLASSES])
 
 
-def _positions(features: Any, names: Sequence[str]) -> NDArray[Any]:
+def _positions(features: ArrayLike, names: Sequence[str]) -> NDArray[Any]:
     """Positions of the features a user names, in the order given."""
     single = isinstance(features, str | Integral) and not isinstance(features, bool)
-    items = np.asarray([features] if single else list(features), dtype=object)
+    given: Any = [features] if single else features
+    items = np.asarray(list(given), dtype=object)
     if items.size == len(names) and all(isinstance(item, bool | np.bool_) for item in items):
         items = np.flatnonzero(items.astype(bool)).astype(object)
     known = {name: i for i, name in reversed(list(enumerate(names)))}

@@ -6,9 +6,13 @@ differ in their dashes and markers, so that grey prints can be read.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from driftglm.exceptions import DriftError
+
+if TYPE_CHECKING:  # matplotlib is an extra
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31",
@@ -25,7 +29,7 @@ BAND = 0.18
 LONGEST = 26
 
 
-def new_figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Figure:
     """An empty figure that belongs to no window and no list of open figures."""
     try:
         from matplotlib.figure import Figure
@@ -36,7 +40,7 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
-def shown(name: Any, longest: int = LONGEST) -> str:
+def shown(name: object, longest: int = LONGEST) -> str:
     r"""A name as a label: one line, not too long, and every character taken literally.
 
     Examples
@@ -52,7 +56,7 @@ def shown(name: Any, longest: int = LONGEST) -> str:
     return shortened(name, longest).replace("$", r"\$")
 
 
-def shortened(name: Any, longest: int) -> str:
+def shortened(name: object, longest: int) -> str:
     """A name in one line; of a long one the beginning and the end."""
     text = "".join(c if c.isprintable() else " " for c in str(name)).strip() or "(no name)"
     if len(text) <= longest:
@@ -72,16 +76,16 @@ def line_style(number: int, *, faint: bool = False) -> dict[str, Any]:
     }
 
 
-def tidy(axes: Any) -> None:
+def tidy(axes: Axes) -> None:
     """Two spines, small ticks, a faint grid across."""
     axes.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_linewidth(0.6)
         axes.spines[side].set_color(GREY)
     axes.tick_params(labelsize=SMALL, length=2.5, width=0.6, color=GREY)
-    axes.yaxis.get_offset_text().set_size(SMALL)
+    axes.yaxis.get_offset_text().set_fontsize(SMALL)
 
 
-def zero_line(axes: Any) -> None:
+def zero_line(axes: Axes) -> None:
     """Where a coefficient says nothing."""
     axes.axhline(0.0, color=LIGHT, linewidth=0.7, zorder=0)

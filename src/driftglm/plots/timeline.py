@@ -88,7 +88,7 @@ def _unit(label: pd.Period) -> str:
     return label.freqstr.split("-")[0].lstrip("0123456789")
 
 
-def _name(label: Any) -> str:
+def _name(label: object) -> str:
     if isinstance(label, pd.Period) and _unit(label) in {"W", "D"}:
         return label.start_time.strftime("%Y-%m-%d")
     return shown(label, 16)
