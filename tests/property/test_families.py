@@ -219,7 +219,7 @@ def test_converged_means_that_little_is_left_to_gain(problem):
     assert gain <= 10 * tol * problem.y.size
 
 
-def pull(problem, model, prior):
+def largest_gradient(problem, model, prior):
     """Gradient of the log posterior of a fit without levels, per class, in prior deviations."""
     path = model.coef_path_.reshape(len(model.timesteps_), -1, problem.X.shape[1])
     code = problem.time - problem.time.min()
@@ -257,8 +257,8 @@ def test_converged_means_that_the_gradient_is_small(problem, prior, solver):
     """Its own formula for the gradient, from the coefficients a user sees."""
     tol = 1e-5
     model = problem.fit(prior=prior, solver=solver, fit_intercept=False, tol=tol, max_iter=5000)
-    found = pull(problem, model, prior)
-    # A pass reports the pull on each path at its update; later updates of others change it a little.
+    found = largest_gradient(problem, model, prior)
+    # A pass reports the gradient at a path's own update; later ones of others change it a little.
     if model.converged_:
         assert found <= 30 * tol
     assert model.converged_ or found > tol / 10

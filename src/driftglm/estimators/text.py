@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -130,7 +130,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
     smoothing: float = 0.5
     tie: Literal["effect", "path"] = "effect"
     prior: str | PathPrior | Learned = "learned"
-    vocabulary: ArrayLike | None = None
+    vocabulary: Iterable[object] | None = None
     center: bool = True
     fit_intercept: bool | Literal["auto"] = "auto"
     extrapolate: Extrapolate = "auto"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
-from numpy.typing import ArrayLike
 
 from driftglm._typing import IntArray
 from driftglm.estimators.base import DriftEstimator
@@ -15,7 +16,7 @@ NUMBERS = {"inclusion": "inclusion_probability"} | {name: f"coef_{name}" for nam
 NUMBERS |= {name: name for name in ("lower", "upper", "change", "autocorrelation")}
 
 
-def feature_rows(model: DriftEstimator, feature_names: ArrayLike | None = None) -> PathRows:
+def feature_rows(model: DriftEstimator, feature_names: Iterable[object] | None = None) -> PathRows:
     """One row a feature, or a class and feature, in the order of the model's summary."""
     *groups, n_features = model.coef_path_.shape[1:]
     n_groups = groups[0] if groups else 1

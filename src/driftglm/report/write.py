@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files as package_files
 from pathlib import Path
 
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from driftglm.estimators import DriftTextModel
@@ -37,7 +36,7 @@ def write_report(
     sentence: str | None = None,
     settings: Mapping[str, object] | None = None,
     top: int = TOP,
-    feature_names: ArrayLike | None = None,
+    feature_names: Iterable[object] | None = None,
 ) -> Path:
     """Write a page about a fitted model, a comparison, or both.
 
@@ -91,7 +90,7 @@ def write_report(
 
 
 def _findings(
-    model: Model | None, comparison: Comparison | None, feature_names: ArrayLike | None
+    model: Model | None, comparison: Comparison | None, feature_names: Iterable[object] | None
 ) -> dict[str, object]:
     out: dict[str, object] = {}
     if comparison is not None:
