@@ -1,0 +1,166 @@
+"""How much the parts of a mixture disagree: the integral of sum_k w_k (F_k - F)^2.
+
+It is what the CRPS of a mixture is below the mean CRPS of its parts, whatever y is. It is 0 if all
+parts are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.predictive.base import Discrete, Distribution
+from driftglm.predictive.normal import Normal, distance
+
+MOST_COUNTS = 1024
+"""Sums over more counts become integrals."""
+_TAIL = 1e-11
+_TOLERANCE = 1e-10
+_DEPTH = 24
+_N_PANELS = 8
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+_CELLS = 500_000
+
+
+def ambiguity(parts: Sequence[Distribution], weights: FloatArray) -> FloatArray:
+    """One number a row; weights are (n, K)."""
+    out = np.zeros(len(weights))
+    # A row with one part has none, exactly.
+    rows = np.flatnonzero((weights > 0).sum(axis=1) > 1)
+    if not rows.size:
+        return out
+    parts, weights = [part.take(rows) for part in parts], weights[rows]
+    normal = [part for part in parts if isinstance(part, Normal)]
+    if len(normal) == len(parts):
+        out[rows] = _of_normals(normal, weights)
+        return out
+    low, high, center, unit = _extent(parts, weights)
+    narrow = np.zeros(rows.size, dtype=bool)
+    if parts[0].discrete:
+        narrow = high - low <= MOST_COUNTS
+        out[rows[narrow]] = _sums(parts, weights, low, high, np.flatnonzero(narrow))
+    wide = np.flatnonzero(~narrow & (high > low))
+    out[rows[wide]] = _integrals(parts, weights, low, high, center, unit, wide)
+    return out
+
+
+def _of_normals(parts: Sequence[Normal], weights: FloatArray) -> FloatArray:
+    """Half the mean distance of draws of two parts, less that of two draws of one part."""
+    loc, scale = np.stack([part.loc for part in parts]), np.stack([part.scale for part in parts])
+    total = np.zeros(len(weights))
+    for k, weight in enumerate(weights.T):
+        between = distance(loc - loc[k], np.hypot(scale, scale[k]))
+        total += weight * (0.5 * np.sum(weights.T * between, axis=0) - scale[k] / np.sqrt(np.pi))
+    return total
+
+
+def _extent(
+    parts: Sequence[Distribution], weights: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Where parts differ (from, to), the middle of it, and the width of the narrowest part."""
+    levels = np.array([_TAIL, 0.25, 0.5, 0.75, 1.0 - _TAIL])[:, None]
+    quantiles = np.stack([part._quantile(levels) for part in parts])  # noqa: SLF001
+    used = (weights.T > 0)[:, None, :]
+    least = np.where(used, quantiles, np.inf).min(axis=0)
+    most = np.where(used, quantiles, -np.inf).max(axis=0)
+    width = np.where(used[:, 0], quantiles[:, 3] - quantiles[:, 1], np.inf).min(axis=0)
+    unit = np.maximum(width, 1e-8 * (most[4] - least[0]))
+    return least[0], most[4], 0.5 * (least[2] + most[2]), unit
+
+
+def _disagreement(
+    parts: Sequence[Distribution], weights: FloatArray, y: FloatArray, *, smooth: bool
+) -> FloatArray:
+    """sum_k w_k (F_k - F)^2 at y, (n,) or (m, n)."""
+    each = [
+        part._smooth_cdf(y) if smooth and isinstance(part, Discrete) else part._cdf(y)  # noqa: SLF001
+        for part in parts
+    ]
+    mean = sum((w * f for w, f in zip(weights.T, each, strict=True)), np.zeros(y.shape))
+    total = np.zeros(y.shape)
+    for w, f in zip(weights.T, each, strict=True):
+        total += w * (f - mean) ** 2
+    return total
+
+
+def _sums(
+    parts: Sequence[Distribution],
+    weights: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    rows: IntArray,
+) -> FloatArray:
+    """Over all counts from low to high, rows of about the same width together."""
+    out = np.zeros(len(weights))
+    order = rows[np.argsort((high - low)[rows], kind="stable")]
+    size = max(1, _CELLS // (MOST_COUNTS + 1))
+    for start in range(0, len(order), size):
+        some = order[start : start + size]
+        steps = np.arange(np.max(high[some] - low[some]) + 1.0)
+        grid = low[some] + steps[:, None]
+        chosen = [part.take(some) for part in parts]
+        out[some] = _disagreement(chosen, weights[some], grid, smooth=False).sum(axis=0)
+    return out[rows]
+
+
+def _integrals(
+    parts: Sequence[Distribution],
+    weights: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    center: FloatArray,
+    unit: FloatArray,
+    rows: IntArray,
+) -> FloatArray:
+    """Panels are halved until both halves together say what the whole did.
+
+    The variable is t with x = center + unit sinh(t), which makes short work of heavy tails.
+    """
+
+    def panel(row: IntArray, left: FloatArray, right: FloatArray) -> FloatArray:
+        half = 0.5 * (right - left)
+        t = 0.5 * (left + right) + half * _NODES[:, None]
+        chosen = [part.take(row) for part in parts]
+        x = center[row] + unit[row] * np.sinh(t)
+        values = _disagreement(chosen, weights[row], x, smooth=True) * unit[row] * np.cosh(t)
+        return np.asarray(half * (_WEIGHTS @ values))
+
+    # Counts weigh half a unit to both sides.
+    margin = 0.5 if parts[0].discrete else 0.0
+    start = np.arcsinh((low - margin - center) / unit)[rows]
+    stop = np.arcsinh((high + margin - center) / unit)[rows]
+    total = np.zeros(len(weights))
+    edges = start + np.linspace(0.0, 1.0, _N_PANELS + 1)[:, None] * (stop - start)
+    row = np.tile(rows, _N_PANELS)
+    _refine(panel, total, row, edges[:-1].ravel(), edges[1:].ravel())
+    return total[rows]
+
+
+def _refine(
+    panel: Callable[[IntArray, FloatArray, FloatArray], FloatArray],
+    total: FloatArray,
+    row: IntArray,
+    left: FloatArray,
+    right: FloatArray,
+) -> None:
+    """Add the integrals of panels to the total of their rows."""
+    whole = panel(row, left, right)
+    for depth in range(_DEPTH):
+        middle = 0.5 * (left + right)
+        first, second = panel(row, left, middle), panel(row, middle, right)
+        both = first + second
+        guess = total + np.bincount(row, both, minlength=len(total))
+        bad = np.abs(both - whole) > _TOLERANCE * guess[row]
+        if depth == _DEPTH - 1:
+            bad[:] = False
+        total += np.bincount(row[~bad], both[~bad], minlength=len(total))
+        if not bad.any():
+            return
+        whole = np.concatenate([first[bad], second[bad]])
+        row = np.tile(row[bad], 2)
+        left, right = (
+            np.concatenate([left[bad], middle[bad]]),
+            np.concatenate([middle[bad], right[bad]]),
+        )
