@@ -135,6 +135,13 @@ def test_parts_without_weight_do_not_count():
     np.testing.assert_array_equal(mixture.variance, [1.0, 1.0])
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("part", [Student(0.0, 1.0, 1.02), Gamma(2.0, 0.3), Poisson(1e5)])
+def test_equal_parts_disagree_about_nothing(part):
+    twice = Mixture((part, part), [0.3, 0.7])
+    np.testing.assert_allclose(twice.crps([1.5]), part.crps([1.5]), rtol=1e-12)
+
+
 def test_nested_mixtures_are_opened():
     inner = Mixture((Normal([0.0, 1.0], 1.0), Normal(5.0, 2.0)), [[0.5, 0.5], [0.1, 0.9]])
     outer = Mixture((inner, Normal(9.0, 1.0)), [0.4, 0.6])

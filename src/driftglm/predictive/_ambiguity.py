@@ -14,14 +14,15 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.predictive.base import Discrete, Distribution
 from driftglm.predictive.normal import Normal, distance
 
-MOST_COUNTS = 1024
-"""Sums over more counts become integrals."""
+MOST_COUNTS = 256
+"""So many are summed one by one; what is above is smooth, and is integrated."""
 _TAIL = 1e-11
+_NO_WEIGHT = 1e-12
 _TOLERANCE = 1e-10
 _DEPTH = 24
-_N_PANELS = 8
+_N_PANELS = 4
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
-_CELLS = 500_000
+_ROWS = 500
 
 
 def ambiguity(parts: Sequence[Distribution], weights: FloatArray) -> FloatArray:
@@ -37,12 +38,12 @@ def ambiguity(parts: Sequence[Distribution], weights: FloatArray) -> FloatArray:
         out[rows] = _of_normals(normal, weights)
         return out
     low, high, center, unit = _extent(parts, weights)
-    narrow = np.zeros(rows.size, dtype=bool)
     if parts[0].discrete:
-        narrow = high - low <= MOST_COUNTS
-        out[rows[narrow]] = _sums(parts, weights, low, high, np.flatnonzero(narrow))
-    wide = np.flatnonzero(~narrow & (high > low))
-    out[rows[wide]] = _integrals(parts, weights, low, high, center, unit, wide)
+        out[rows] = _heads(parts, weights, low, high)
+        # What is left of wide rows begins half a count before the next one.
+        low, high = low + MOST_COUNTS - 0.5, high + 0.5
+    wide = np.flatnonzero(high > low)
+    out[rows[wide]] += _integrals(parts, weights, low, high, center, unit, wide)
     return out
 
 
@@ -62,11 +63,11 @@ def _extent(
     """Where parts differ (from, to), the middle of it, and the width of the narrowest part."""
     levels = np.array([_TAIL, 0.25, 0.5, 0.75, 1.0 - _TAIL])[:, None]
     quantiles = np.stack([part._quantile(levels) for part in parts])  # noqa: SLF001
-    used = (weights.T > 0)[:, None, :]
+    used = (weights.T > _NO_WEIGHT)[:, None, :]
     least = np.where(used, quantiles, np.inf).min(axis=0)
     most = np.where(used, quantiles, -np.inf).max(axis=0)
     width = np.where(used[:, 0], quantiles[:, 3] - quantiles[:, 1], np.inf).min(axis=0)
-    unit = np.maximum(width, 1e-8 * (most[4] - least[0]))
+    unit = np.maximum(np.maximum(width, 1e-8 * (most[4] - least[0])), np.finfo(float).tiny)
     return least[0], most[4], 0.5 * (least[2] + most[2]), unit
 
 
@@ -85,24 +86,27 @@ def _disagreement(
     return total
 
 
-def _sums(
-    parts: Sequence[Distribution],
-    weights: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    rows: IntArray,
+def _heads(
+    parts: Sequence[Distribution], weights: FloatArray, low: FloatArray, high: FloatArray
 ) -> FloatArray:
-    """Over all counts from low to high, rows of about the same width together."""
+    """Sums over the first counts; for rows with more, the end that an integral of the rest needs.
+
+    A sum from k on is the integral from k - 1/2 on, and the slope there over 24 (Euler-Maclaurin).
+    """
     out = np.zeros(len(weights))
-    order = rows[np.argsort((high - low)[rows], kind="stable")]
-    size = max(1, _CELLS // (MOST_COUNTS + 1))
-    for start in range(0, len(order), size):
-        some = order[start : start + size]
-        steps = np.arange(np.max(high[some] - low[some]) + 1.0)
-        grid = low[some] + steps[:, None]
+    width = np.minimum(high - low, MOST_COUNTS)
+    order = np.argsort(width, kind="stable")
+    for start in range(0, len(order), _ROWS):
+        some = order[start : start + _ROWS]
+        counts = np.arange(width[some].max() + 1.0)
         chosen = [part.take(some) for part in parts]
-        out[some] = _disagreement(chosen, weights[some], grid, smooth=False).sum(axis=0)
-    return out[rows]
+        grid = low[some] + counts[:, None]
+        values = _disagreement(chosen, weights[some], grid, smooth=False)
+        out[some] = values[:MOST_COUNTS].sum(axis=0)
+        if len(values) > MOST_COUNTS:
+            slope = values[MOST_COUNTS] - values[MOST_COUNTS - 1]
+            out[some] += np.where(high[some] - low[some] >= MOST_COUNTS, slope / 24.0, 0.0)
+    return out
 
 
 def _integrals(
@@ -127,40 +131,38 @@ def _integrals(
         values = _disagreement(chosen, weights[row], x, smooth=True) * unit[row] * np.cosh(t)
         return np.asarray(half * (_WEIGHTS @ values))
 
-    # Counts weigh half a unit to both sides.
-    margin = 0.5 if parts[0].discrete else 0.0
-    start = np.arcsinh((low - margin - center) / unit)[rows]
-    stop = np.arcsinh((high + margin - center) / unit)[rows]
-    total = np.zeros(len(weights))
+    start, stop = (np.arcsinh((end - center) / unit)[rows] for end in (low, high))
+    # Parts that are nearly the same leave rounding, of which no share can be asked for.
+    tolerance = _TOLERANCE * 0.1 * unit
     edges = start + np.linspace(0.0, 1.0, _N_PANELS + 1)[:, None] * (stop - start)
     row = np.tile(rows, _N_PANELS)
-    _refine(panel, total, row, edges[:-1].ravel(), edges[1:].ravel())
-    return total[rows]
+    return _refine(panel, tolerance, row, edges[:-1].ravel(), edges[1:].ravel())[rows]
 
 
 def _refine(
     panel: Callable[[IntArray, FloatArray, FloatArray], FloatArray],
-    total: FloatArray,
+    tolerance: FloatArray,
     row: IntArray,
     left: FloatArray,
     right: FloatArray,
-) -> None:
-    """Add the integrals of panels to the total of their rows."""
+) -> FloatArray:
+    """Sums of the integrals of panels over their rows; the tolerance is a least one, a row."""
+    total = np.zeros(len(tolerance))
     whole = panel(row, left, right)
     for depth in range(_DEPTH):
         middle = 0.5 * (left + right)
         first, second = panel(row, left, middle), panel(row, middle, right)
         both = first + second
         guess = total + np.bincount(row, both, minlength=len(total))
-        bad = np.abs(both - whole) > _TOLERANCE * guess[row]
-        if depth == _DEPTH - 1:
-            bad[:] = False
+        bad = np.abs(both - whole) > np.maximum(_TOLERANCE * guess, tolerance)[row]
+        bad &= depth < _DEPTH - 1
         total += np.bincount(row[~bad], both[~bad], minlength=len(total))
         if not bad.any():
-            return
+            break
         whole = np.concatenate([first[bad], second[bad]])
         row = np.tile(row[bad], 2)
         left, right = (
             np.concatenate([left[bad], middle[bad]]),
             np.concatenate([middle[bad], right[bad]]),
         )
+    return total

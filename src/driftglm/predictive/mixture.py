@@ -39,8 +39,9 @@ class Mixture(Distribution):
     -----
     The CRPS is the weighted mean of those of the parts, less how much the parts disagree: the
     integral of sum_k weight_k (cdf_k - cdf)^2. For normal parts that has a closed form; else it is
-    found by quadrature, to 1e-9 of itself, or for counts by a sum over the range of the parts
-    (beyond 1024 counts, by the integral of a smooth curve).
+    found by quadrature, to about 1e-9 of itself. For counts it is a sum over the range of the
+    parts, after the first 256 counts an integral of smooth curves, to about 1e-8 (beta-binomial
+    parts: 1e-6).
 
     Examples
     --------
