@@ -22,17 +22,23 @@ def matched_gamma(
     return 4.0 / skewness**2, 0.5 * deviation * skewness, mean - 2.0 * deviation / skewness
 
 
+def cantelli(distribution: Distribution, levels: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How far from the mean a quantile can be, by Cantelli's inequality."""
+    odds = np.sqrt(levels / (1.0 - levels))
+    return distribution.mean - distribution.std / odds, distribution.mean + distribution.std * odds
+
+
 def count_quantile(
     distribution: Distribution, levels: FloatArray, skewness: FloatArray
 ) -> FloatArray:
     """Quantiles of counts whose first three moments are known.
 
-    Cantelli's inequality says how far from the mean a quantile can be. A gamma distribution of the
-    same moments says where to begin, and is mostly right within one count or two.
+    A gamma distribution of the same moments says where to begin, and is mostly right within one
+    count or two.
     """
-    mean, deviation = distribution.mean, distribution.std
-    low = np.floor(mean - deviation * np.sqrt((1.0 - levels) / levels)) - 1.0
-    high = np.ceil(mean + deviation * np.sqrt(levels / (1.0 - levels))) + 1.0
+    mean = distribution.mean
+    low, high = cantelli(distribution, levels)
+    low, high = np.floor(low) - 1.0, np.ceil(high) + 1.0
     shape, scale, shift = matched_gamma(mean, distribution.variance, skewness)
     some = np.isfinite(shape) & (shape > _LEAST) & np.isfinite(shift)
     guess = shift + scale * gammaincinv(np.where(some, shape, 1.0), levels) - 0.5

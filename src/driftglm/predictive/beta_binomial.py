@@ -34,7 +34,7 @@ class BetaBinomial(Discrete):
     Notes
     -----
     `log_prob` takes the same time for any number of trials. `cdf`, `quantile` and `crps` sum over
-    all successes that are possible: about 30 nanoseconds for each trial of each row.
+    all successes that are possible: some tens of nanoseconds for each trial of each row.
     """
 
     ranges: ClassVar[dict[str, Range]] = {

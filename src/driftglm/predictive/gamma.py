@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammainc, gammaincinv, poch
+from scipy.special import gammaincinv, poch
 
 from driftglm._typing import FloatArray
 from driftglm.predictive._checks import POSITIVE, Range
 from driftglm.predictive._counts import log_poisson
+from driftglm.predictive._incomplete import LARGE_SHAPE, lower_gamma
+from driftglm.predictive._search import cantelli, root
 from driftglm.predictive.base import Distribution
 
 
@@ -46,7 +48,7 @@ class Gamma(Distribution):
         return np.where(np.isfinite(x), log_poisson(self.shape, finite), -np.inf)
 
     def _cdf(self, y: FloatArray) -> FloatArray:
-        return np.asarray(gammainc(self.shape, self._unit(y)))
+        return lower_gamma(self.shape, self._unit(y))
 
     def _log_prob(self, y: FloatArray) -> FloatArray:
         positive = (y > 0) & np.isfinite(y)
@@ -57,7 +59,12 @@ class Gamma(Distribution):
         return np.where(positive, inside, np.where(y == 0, edge, -np.inf))
 
     def _quantile(self, levels: FloatArray) -> FloatArray:
-        return np.asarray(gammaincinv(self.shape, levels) / self.shape * self.mean)
+        found = np.asarray(gammaincinv(self.shape, levels) / self.shape * self.mean)
+        if (large := np.flatnonzero(self.shape > LARGE_SHAPE)).size:
+            some = self.take(large)
+            low, high = cantelli(some, levels)
+            found[:, large] = root(some, levels, np.maximum(low, 0.0), high)
+        return found
 
     def _draws(self, n_draws: int, rng: np.random.Generator) -> FloatArray:
         return self.mean * rng.standard_gamma(self.shape, (n_draws, self.n_rows)) / self.shape

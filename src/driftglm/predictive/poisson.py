@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincc, i0e, i1e
+from scipy.special import i0e, i1e
 
 from driftglm._typing import FloatArray
 from driftglm.predictive._checks import COUNTED, Range
 from driftglm.predictive._counts import log_poisson
+from driftglm.predictive._incomplete import upper_gamma
 from driftglm.predictive._search import count_quantile
 from driftglm.predictive.base import Discrete
 
@@ -47,7 +48,7 @@ class Poisson(Discrete):
         return self._smooth_cdf(np.floor(y))
 
     def _smooth_cdf(self, y: FloatArray) -> FloatArray:
-        reached = gammaincc(np.maximum(y, 0.0) + 1.0, self.rate)
+        reached = upper_gamma(np.clip(y, 0.0, 1e300) + 1.0, self.rate)
         return np.where(y < 0, 0.0, np.where(np.isposinf(y), 1.0, reached))
 
     def _log_prob(self, y: FloatArray) -> FloatArray:
