@@ -40,8 +40,9 @@ class Residuals:
     influence
         (T,) how far the results move if a step is left out, in posterior standard deviations.
     intercept_path
-        (T,) the fitted intercepts in standard deviations of the noise. A season that these follow
-        leaves little in the residuals, so without them it is likely to be missed.
+        (T,) the fitted intercepts, in the unit of the residuals: over the standard deviation of the
+        noise, or times the root of the mean information of a row about eta. A season that they
+        follow leaves little in the residuals, so without them it is likely to be missed.
 
     Examples
     --------

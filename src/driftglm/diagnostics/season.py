@@ -41,8 +41,8 @@ def season(given: Residuals) -> Finding | None:
     p_value, period = _best(added[kept], np.flatnonzero(kept), periods)
     size = _size(added[kept], np.flatnonzero(kept) % period)
     phase = np.arange(effect.size) % period
-    order = np.argsort([effect[there & (phase == each)].mean() for each in phase[there]])
-    low, high = np.flatnonzero(there)[order[[0, -1]]]
+    mean = [effect[there & (phase == each)].mean() for each in phase[there]]
+    high, low = np.flatnonzero(there)[[np.argmax(mean), np.argmin(mean)]]
     return Finding(
         check="season",
         finding=(
