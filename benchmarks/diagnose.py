@@ -102,6 +102,13 @@ def wild_step(rng):
     return case.with_noise(case.noise + wrong * 2.5 * rng.normal(size=time.size))
 
 
+def shifted_step(rng):
+    """One of 24 or 40 steps is shifted by five standard deviations; the intercept follows it."""
+    case = clean(rng, steps=(24, 40))
+    time = case.panel.time
+    return case.with_noise(case.noise + 2.5 * (time == rng.integers(1, time.max())))
+
+
 def skewed(rng):
     """Errors of a shifted gamma distribution of shape 2; at least 600 rows."""
     case = clean(rng, rows=(100, 300))
@@ -115,6 +122,7 @@ FAULTS = {
     "noise": moving_noise,
     "season": season,
     "wild step": wild_step,
+    "shifted step": shifted_step,
     "pit": skewed,
 }
 

@@ -15,6 +15,7 @@ from driftglm.diagnostics.neighbours import neighbours
 from driftglm.diagnostics.noise import moving_noise, wild_step
 from driftglm.diagnostics.pit import pit
 from driftglm.diagnostics.season import season
+from driftglm.diagnostics.shift import shifted_step
 from driftglm.diagnostics.step_means import step_means
 from driftglm.diagnostics.tails import tails
 
@@ -25,6 +26,7 @@ CHECKS: tuple[Callable[[Residuals], Finding | None], ...] = (
     moving_noise,
     season,
     wild_step,
+    shifted_step,
     pit,
     influence,
 )
