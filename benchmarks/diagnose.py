@@ -1,15 +1,17 @@
 """How often `diagnose` finds what was planted, and how often something where nothing was.
 
-    python benchmarks/diagnose.py [--clean 200] [--planted 20] [--seed 0]
+    python benchmarks/diagnose.py [--clean 200] [--planted 20] [--seed 0] [--hard]
 
 Panels are drawn from the model, of sizes that differ from panel to panel: 6 to 40 steps of 30 to
 300 rows and 5 to 200 features. A fault is planted by changing y; the model is then fitted as a user
 would fit it. A fault counts as found if its own check is among the findings.
+With `--hard`, faults are planted that are too small, or that leave too little, to be found always.
 """
 
 import argparse
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.signal import lfilter
@@ -29,6 +31,7 @@ class Case:
     panel: Panel
     fit_intercept: bool = True
     period: int | None = None
+    show_path: bool = True
 
     @property
     def noise(self):
@@ -87,31 +90,31 @@ def moving_noise(rng):
     return case.with_noise(case.noise * scale[case.panel.time])
 
 
-def season(rng):
+def season(rng, size=0.5):
     """A season of twelve months, as large as the noise; the intercept path may follow it."""
     case = clean(rng, steps=(48, 72), rows=(5, 10, 30))
-    shape = 0.5 * rng.normal(size=12)
+    shape = size * rng.normal(size=12)
     return case.with_noise(case.noise + shape[case.panel.time % 12], period=12)
 
 
-def wild_step(rng):
+def wild_step(rng, share=0.3):
     """Three in ten rows of one step are off by about five standard deviations."""
     case = clean(rng, steps=(6, 12, 24))
     time = case.panel.time
-    wrong = (time == rng.integers(time.max() + 1)) & (rng.random(time.size) < 0.3)
+    wrong = (time == rng.integers(time.max() + 1)) & (rng.random(time.size) < share)
     return case.with_noise(case.noise + wrong * 2.5 * rng.normal(size=time.size))
 
 
-def shifted_step(rng):
+def shifted_step(rng, steps=(24, 40)):
     """One of 24 or 40 steps is shifted by five standard deviations; the intercept follows it."""
-    case = clean(rng, steps=(24, 40))
+    case = clean(rng, steps=steps)
     time = case.panel.time
     return case.with_noise(case.noise + 2.5 * (time == rng.integers(1, time.max())))
 
 
-def skewed(rng):
+def skewed(rng, rows=(100, 300)):
     """Errors of a shifted gamma distribution of shape 2; at least 600 rows."""
-    case = clean(rng, rows=(100, 300))
+    case = clean(rng, rows=rows)
     return case.with_noise(0.5 * (rng.gamma(2.0, size=case.panel.y.size) - 2) / np.sqrt(2))
 
 
@@ -124,6 +127,16 @@ FAULTS = {
     "wild step": wild_step,
     "shifted step": shifted_step,
     "pit": skewed,
+}
+
+HARD = {
+    "an intercept is fitted": ("steps", lambda rng: replace(step_effect(rng), fit_intercept=True)),
+    "season 0.7 of the noise": ("season", partial(season, size=0.35)),
+    "season 0.5 of the noise": ("season", partial(season, size=0.25)),
+    "season, path not given": ("season", lambda rng: replace(season(rng), show_path=False)),
+    "2 in 10 rows are wild": ("wild step", partial(wild_step, share=0.2)),
+    "1 of 12 steps is shifted": ("shifted step", partial(shifted_step, steps=(12,))),
+    "skewed, 30 rows a step": ("pit", partial(skewed, rows=(30,))),
 }
 
 
@@ -140,7 +153,11 @@ def residuals_of(case):
         steps=panel.time,
         n_timesteps=len(model.timesteps_),
         period=case.period,
-        intercept_path=model.intercept_path_ / np.sqrt(noise) if case.fit_intercept else None,
+        intercept_path=(
+            model.intercept_path_ / np.sqrt(noise)
+            if case.fit_intercept and case.show_path
+            else None
+        ),
     )
 
 
@@ -159,15 +176,17 @@ def main():
     parser.add_argument("--clean", type=int, default=200, help="panels without a fault")
     parser.add_argument("--planted", type=int, default=20, help="panels of each fault")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--hard", action="store_true", help="faults that are hard to find")
     options = parser.parse_args()
-    for check, make in FAULTS.items():
+    faults = HARD if options.hard else {check: (check, make) for check, make in FAULTS.items()}
+    for name, (check, make) in faults.items():
         _, counts = found_in(make, options.planted, options.seed)
-        others = ", ".join(f"{name} {n}" for name, n in counts.most_common() if name != check)
+        others = ", ".join(f"{other} {n}" for other, n in counts.most_common() if other != check)
         print(
-            f"{check:<12} found in {counts[check]:>3} of {options.planted}   also: {others or '-'}"
+            f"{name:<25} found in {counts[check]:>3} of {options.planted}   also: {others or '-'}"
         )
     anything, counts = found_in(clean, options.clean, options.seed)
-    print(f"{'clean':<12} any in {anything:>5} of {options.clean}   {dict(counts)}")
+    print(f"{'clean':<25} any in {anything:>5} of {options.clean}   {dict(counts)}")
 
 
 if __name__ == "__main__":
