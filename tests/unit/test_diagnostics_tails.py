@@ -34,6 +34,9 @@ def test_student_errors_are_found_and_skewed_ones_get_other_advice():
     student = heavy_tails(Residuals(rng.standard_t(5, 500), STEPS, 10))
     assert student.p_value < 1e-4
     assert "errors='student'" in student.advice
+    # One wild row makes nothing lopsided.
+    wild = heavy_tails(Residuals(np.append(rng.normal(size=499), 50.0), STEPS, 10))
+    assert wild.advice == student.advice
     skewed = heavy_tails(Residuals(rng.gamma(1, size=500), STEPS, 10))
     assert skewed.p_value < 1e-4
     assert "transform y" in skewed.advice
