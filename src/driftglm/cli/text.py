@@ -12,8 +12,7 @@ from driftglm.cli import options as opt
 from driftglm.cli.console import fail, print_json, say, say_table, waiting, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import numpy as np
     import pandas as pd
 
     from driftglm.datasets import TextCorpus
@@ -141,7 +140,7 @@ def top_words(
     say_table(["word", "coefficient", "included", "share"], rows, f"words of {effect}")
 
 
-def _step(steps: Sequence[object] | pd.PeriodIndex, text: str) -> pd.Period | int:
+def _step(steps: np.ndarray | pd.PeriodIndex, text: str) -> pd.Period | int:
     """The step that was typed."""
     import pandas as pd
 
