@@ -71,7 +71,7 @@ def dependent_rows(rng):
 
 def step_effect(rng):
     """Every step has an effect of its own that persists (0.8), and no intercept is fitted."""
-    case = clean(rng, level=0.0)
+    case = clean(rng, intercept=0.0)
     n = int(case.panel.time.max()) + 1
     effect = 0.3 * lfilter([np.sqrt(1 - 0.8**2)], [1, -0.8], rng.normal(size=n + 20))[20:]
     return case.with_noise(case.noise + effect[case.panel.time], fit_intercept=False)

@@ -66,7 +66,32 @@ RECORDS = (
 )
 """What a file may hold that is made from its fields, beside families and priors."""
 
-WHOLE = ("Comparison", "TableModel")
+
+def class_name(home: str) -> str:
+    """How files call the class at a home, "module:Class"."""
+    module, _, name = home.partition(":")
+    return f"predictive.{name}" if module.startswith("driftglm.predictive.") else name
+
+
+def stored_name(kind: type) -> str:
+    """How files call a class."""
+    return class_name(f"{kind.__module__}:{kind.__name__}")
+
+
+DISTRIBUTIONS = (
+    "driftglm.predictive.bernoulli:Bernoulli",
+    "driftglm.predictive.beta_binomial:BetaBinomial",
+    "driftglm.predictive.categorical:Categorical",
+    "driftglm.predictive.gamma:Gamma",
+    "driftglm.predictive.mixture:Mixture",
+    "driftglm.predictive.negative_binomial:NegativeBinomial",
+    "driftglm.predictive.normal:Normal",
+    "driftglm.predictive.poisson:Poisson",
+    "driftglm.predictive.student:Student",
+)
+"""Forecasts a file may hold; files say "predictive." first, since families share some names."""
+
+WHOLE = ("Comparison", "TableModel", *(class_name(home) for home in DISTRIBUTIONS))
 """Records that are a file of their own; the others are parts of one."""
 
 
@@ -107,12 +132,13 @@ def estimators() -> dict[str, str]:
 
 def records() -> dict[str, str]:
     """Homes of what a file may hold as a record, by the name of the class."""
-    return {class_name(home): home for home in (*FAMILIES.values(), *PRIORS.values(), *RECORDS)}
+    homes = (*FAMILIES.values(), *PRIORS.values(), *RECORDS, *DISTRIBUTIONS)
+    return {class_name(home): home for home in homes}
 
 
 def is_listed(homes: dict[str, str], kind: type[Any]) -> bool:
     """Whether a class is one of those listed, and not merely one of the same name."""
-    home = homes.get(kind.__name__)
+    home = homes.get(stored_name(kind))
     return home is not None and resolve(home) is kind
 
 
@@ -134,11 +160,6 @@ def resolve(home: str) -> Any:
     """The class at "module:Class"."""
     module, _, name = home.partition(":")
     return getattr(import_module(module), name)
-
-
-def class_name(home: str) -> str:
-    """How files call the class at a home."""
-    return home.partition(":")[2]
 
 
 def _register(homes: dict[str, str], name: str, home: str, base: str) -> None:

@@ -22,6 +22,7 @@ from driftglm._threads import n_threads
 from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.export import Exports
+from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.summary import normal_quantile, summarise
@@ -54,7 +55,7 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftEstimator(Exports, Storable, BaseEstimator):
+class DriftEstimator(Forecasts, Exports, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -325,31 +326,6 @@ class DriftEstimator(Exports, Storable, BaseEstimator):
         """
         check_is_fitted(self, "coef_path_")
         return self.family_.mean(*self._eta_moments(X, time, exposure, drift=False))
-
-    def predict_interval(
-        self, X: MatrixLike, time: VectorLike = None, level: float = 0.9
-    ) -> FloatArray:
-        """Central intervals of y, or of the probabilities of its classes.
-
-        (n_rows, 2), or (n_rows, K, 2) of more than two classes. Those of y hold uncertain
-        coefficients and noise together; of counts, as a negative binomial distribution.
-        """
-        return self._interval(X, time, level)
-
-    def _interval(
-        self, X: MatrixLike, time: VectorLike, level: float, exposure: VectorLike = None
-    ) -> FloatArray:
-        """Central intervals of what is predicted; a mode has none."""
-        check_is_fitted(self, "coef_path_")
-        normal_quantile(level)  # checks the level
-        if not self._forecaster.posterior:
-            raise DataError(
-                f"a fit with prior={self.prior!r} is a posterior mode and has no intervals; "
-                "use prior='learned'."
-            )
-        mean, variance = self._eta_moments(X, time, exposure)
-        noise = self._forecaster.noise_at(self._codes(time, mean.shape[0]))
-        return self.family_.interval(mean, variance, noise, level)
 
     def score(
         self,

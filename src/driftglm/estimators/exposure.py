@@ -9,7 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context
 
-from driftglm._typing import FloatArray, MatrixLike, VectorLike
+from driftglm._typing import MatrixLike, VectorLike
 from driftglm.estimators.base import DriftEstimator
 from driftglm.fitting.reading import Given
 from driftglm.fitting.worker_rows import Workers
@@ -68,17 +68,6 @@ class ExposureEstimator(DriftEstimator):
         widens intervals, would count upwards only.
         """
         return self._mean(X, time, exposure)
-
-    def predict_interval(
-        self,
-        X: MatrixLike,
-        time: VectorLike = None,
-        level: float = 0.9,
-        *,
-        exposure: VectorLike = None,
-    ) -> FloatArray:
-        """Central intervals, as of `DriftRegressor.predict_interval`."""
-        return self._interval(X, time, level, exposure)
 
     def score(
         self,

@@ -26,6 +26,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
+from driftglm.predictive import Distribution
 
 Target = Literal["numbers", "classes"]
 Array: TypeAlias = FloatArray
@@ -216,8 +217,16 @@ class Family(ABC):
         """Targets drawn at a known eta."""
 
     @abstractmethod
-    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
-        """(n_rows, 2) central intervals of what is predicted: of y, or of its probability."""
+    def predictive(self, mean: Array, variance: Array, noise: Array) -> Distribution:
+        """The distribution of y, the uncertainty of eta integrated out."""
+
+    def probability_interval(self, mean: Array, variance: Array, level: float) -> Array:
+        """(n_rows, 2), or (n_rows, n_classes, 2): central intervals of the probability itself.
+
+        A predictive distribution of classes does not show how uncertain their probabilities are.
+        """
+        del mean, variance, level
+        raise DataError(f"family {self.name!r} has no classes, and so no probabilities.")
 
 
 def refuse(y: Array, bad: np.ndarray, allowed: str) -> None:

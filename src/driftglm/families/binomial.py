@@ -31,6 +31,7 @@ from scipy.stats import norm
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray
 from driftglm.families.base import CERTAIN, Array, Family, Target, refuse
+from driftglm.predictive import Bernoulli, Distribution
 
 SMALLEST = float(np.finfo(np.float64).eps)
 """Probabilities are judged this far from 0 and 1 at least, as by scikit-learn's log loss."""
@@ -284,8 +285,12 @@ class Binomial(Family):
         del noise
         return np.asarray(rng.random(eta.size) < expit(eta), dtype=np.float64)
 
-    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
-        """Of the probability of the second class."""
+    def predictive(self, mean: Array, variance: Array, noise: Array) -> Distribution:
+        """One class or the other."""
         del noise
+        return Bernoulli(self.mean(mean, variance))
+
+    def probability_interval(self, mean: Array, variance: Array, level: float) -> Array:
+        """Of the probability of the second class."""
         reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(variance)
         return np.column_stack([expit(mean - reach), expit(mean + reach)])

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.stats import norm
 
 from driftglm.families.base import Array, Family, refuse
+from driftglm.predictive import Distribution, Normal
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,6 @@ class Gaussian(Family):
         """Normal about eta."""
         return np.asarray(eta + np.sqrt(noise) * rng.normal(size=eta.size))
 
-    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
-        """Uncertain coefficients plus noise."""
-        reach = float(norm.ppf(0.5 + 0.5 * level)) * np.sqrt(variance + noise)
-        return np.column_stack([mean - reach, mean + reach])
+    def predictive(self, mean: Array, variance: Array, noise: Array) -> Distribution:
+        """Normal: uncertain coefficients plus noise."""
+        return Normal(mean, np.sqrt(variance + noise))

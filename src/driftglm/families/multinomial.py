@@ -28,6 +28,7 @@ from scipy.stats import norm, qmc
 from driftglm.families.base import Array, Target, refuse
 from driftglm.families.binomial import REFERENCE, SMALLEST
 from driftglm.families.poisson import MOST, Poisson
+from driftglm.predictive import Categorical, Distribution
 
 LEAST = 1e-12
 N_DRAWS = 256
@@ -122,9 +123,13 @@ class SoftmaxClass(Poisson):
             out[rows] = draws.mean(axis=0)
         return np.asarray(out / out.sum(axis=1, keepdims=True))
 
-    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
-        """(n_rows, K, 2) of every class's probability."""
+    def predictive(self, mean: Array, variance: Array, noise: Array) -> Distribution:
+        """One of the classes."""
         del noise
+        return Categorical(self.probabilities(mean, variance))
+
+    def probability_interval(self, mean: Array, variance: Array, level: float) -> Array:
+        """(n_rows, K, 2) of every class's probability."""
         out = np.empty((*mean.shape, 2))
         tails = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
         for rows, draws in _draws(mean, variance):

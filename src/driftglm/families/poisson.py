@@ -24,16 +24,15 @@ from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import gammaln, xlogy
-from scipy.stats import gamma, nbinom, poisson
 
 from driftglm.families.base import CERTAIN, Array, Family, refuse
+from driftglm.predictive import Distribution, NegativeBinomial
 
 LARGEST = 1e15
 MOST = 700.0
 """exp of more overflows; a fit that gets there is refused by its own check."""
-LEAST_EXCESS, MOST_EXCESS = 1e-9, 1e12
-LARGE = 1e6
-"""Above, quantiles of counts are those of a gamma distribution."""
+MOST_EXCESS = 1e12
+"""A larger dispersion than this says no more."""
 
 
 @dataclass(frozen=True)
@@ -141,19 +140,12 @@ class Poisson(Family):
         del noise
         return np.asarray(rng.poisson(np.exp(eta)), dtype=np.float64)
 
-    def interval(self, mean: Array, variance: Array, noise: Array, level: float) -> Array:
-        """Uncertain coefficients and scatter: a negative binomial distribution of both together."""
-        expected = self.mean(mean, variance)
+    def predictive(self, mean: Array, variance: Array, noise: Array) -> Distribution:
+        """Negative binomial with the mean and variance that uncertain eta and scatter have together.
+
+        A mixture over values of eta would be exact, and for large counts a staircase.
+        """
+        expected = np.minimum(self.mean(mean, variance), LARGEST)
         with np.errstate(over="ignore"):
             excess = noise - 1.0 + expected * np.expm1(variance)
-        excess = np.clip(excess, LEAST_EXCESS, MOST_EXCESS)
-        tails = np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]])
-        out = np.asarray(poisson.ppf(tails, np.minimum(expected, LARGE)))
-        some = (excess > LEAST_EXCESS) & (expected <= LARGE)
-        shape, odds = expected[some] / excess[some], 1.0 / (1.0 + excess[some])
-        out[:, some] = nbinom.ppf(tails, shape, odds)
-        # Counting up to a large quantile takes for ever; a gamma distribution is the same by then.
-        large = expected > LARGE
-        scale = np.maximum(excess[large], 1.0)
-        out[:, large] = gamma.ppf(tails, np.maximum(expected[large] / scale, LEAST_EXCESS)) * scale
-        return np.asarray(out.T)
+        return NegativeBinomial(expected, 1.0 + np.clip(excess, 0.0, MOST_EXCESS))

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from driftglm.exceptions import DataError
-from driftglm.registry import estimators, is_listed, records
+from driftglm.registry import estimators, is_listed, records, stored_name
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
@@ -79,7 +79,7 @@ class Encoder:
     # ------------------------------------------------------------------ objects
 
     def _record(self, value: Any, where: str) -> Json:
-        name = type(value).__name__
+        name = stored_name(type(value))
         fields = {
             field.name: self.value(getattr(value, field.name), f"{where}.{field.name}")
             for field in dataclasses.fields(value)

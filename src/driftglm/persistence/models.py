@@ -12,14 +12,14 @@ from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError, StrPath
 from driftglm.persistence.decoding import UNUSABLE, Decoder
 from driftglm.persistence.encoding import Encoder
-from driftglm.registry import WHOLE, estimators, is_listed, records
+from driftglm.registry import WHOLE, estimators, is_listed, records, stored_name
 
 KIND = "driftglm object"
 
 
 def save(model: object, path: StrPath) -> None:
-    """Write an estimator, baseline, vocabulary or comparison to a file, in one step."""
-    name, storable = type(model).__name__, _storable()
+    """Write an estimator, baseline, vocabulary, comparison or forecast to a file, in one step."""
+    name, storable = stored_name(type(model)), _storable()
     if name not in storable or not is_listed(estimators() | records(), type(model)):
         shown = f"{type(model).__module__}.{type(model).__qualname__}"
         raise DataError(
@@ -33,7 +33,7 @@ def save(model: object, path: StrPath) -> None:
 
 
 def load(path: StrPath, *, max_bytes: int | None = None) -> Any:
-    """Whatever `save` wrote: an estimator, a baseline, a vocabulary or a comparison.
+    """Whatever `save` wrote: an estimator, a baseline, a vocabulary, a comparison or a forecast.
 
     Parameters
     ----------
@@ -77,6 +77,6 @@ def _object(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
     if facts.get("kind") != KIND:
         raise DamagedFileError(f"its kind is {facts.get('kind')!r}, not {KIND!r}")
     found = Decoder(arrays).value(facts["content"])
-    if type(found).__name__ not in _storable():
+    if stored_name(type(found)) not in _storable():
         raise DamagedFileError(f"it holds a {type(found).__name__}, which is no model")
     return found

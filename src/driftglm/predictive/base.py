@@ -16,13 +16,14 @@ from numpy.typing import ArrayLike
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
+from driftglm.files import Storable
 from driftglm.predictive._checks import NUMBERS, Range, checked_level, checked_levels
 
 RandomState = int | np.random.Generator | None
 
 
 @dataclass(frozen=True, eq=False)
-class Distribution(ABC):
+class Distribution(Storable, ABC):
     """Forecasts of n rows.
 
     Parameters of a distribution are one number a row; single numbers stand for all rows. They are

@@ -1,0 +1,157 @@
+"""What an estimator says about new rows, as distributions."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
+from driftglm.data.checks import check_numbers, check_weights
+from driftglm.estimators.summary import normal_quantile
+from driftglm.exceptions import DataError
+from driftglm.families import Family
+from driftglm.fitting.outcome import Forecaster
+from driftglm.fitting.reading import class_numbers
+from driftglm.predictive import Distribution
+
+
+class Forecasts:
+    """Mixin: distributions, intervals, quantiles, draws and log scores of new rows.
+
+    `time` is as for `predict`: None is the step after the last, labels may lie several steps after
+    it. `exposure` is for families that take one.
+    """
+
+    family_: Family
+    classes_: np.ndarray
+
+    @property
+    @abstractmethod
+    def _forecaster(self) -> Forecaster: ...
+
+    @abstractmethod
+    def _eta_moments(
+        self, X: MatrixLike, time: VectorLike, exposure: VectorLike = None, *, drift: bool = True
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    @abstractmethod
+    def _codes(self, time: VectorLike, n_rows: int) -> IntArray | int: ...
+
+    def predict_distribution(
+        self, X: MatrixLike, time: VectorLike = None, *, exposure: VectorLike = None
+    ) -> Distribution:
+        """What y may be, row by row: uncertain coefficients and noise together.
+
+        Returns
+        -------
+        Distribution
+            With `mean`, `variance`, `cdf`, `pdf`, `log_prob`, `quantile`, `interval`, `draws`,
+            `crps`, `pit` and `save`; see `driftglm.predictive`. Classes are counted 0, 1, ... in
+            the order of `classes_`.
+
+        Examples
+        --------
+        >>> from driftglm import DriftRegressor
+        >>> from driftglm.simulate import simulate_panel
+        >>> panel = simulate_panel(n_features=5, random_state=0)
+        >>> model = DriftRegressor().fit(panel.X, panel.y, time=panel.time)
+        >>> forecast = model.predict_distribution(panel.X_next)
+        >>> forecast.quantile([0.05, 0.5, 0.95]).shape == (len(panel.X_next), 3)
+        True
+        """
+        mean, variance = self._uncertain_eta(X, time, exposure)
+        noise = self._forecaster.noise_at(self._codes(time, mean.shape[0]))
+        return self.family_.predictive(mean, variance, noise)
+
+    def predict_interval(
+        self,
+        X: MatrixLike,
+        time: VectorLike = None,
+        level: float = 0.9,
+        *,
+        exposure: VectorLike = None,
+    ) -> FloatArray:
+        """Central intervals of y, or of the probabilities of its classes.
+
+        (n_rows, 2), or (n_rows, K, 2) of more than two classes.
+        """
+        normal_quantile(level)  # checks the level
+        if self._has_classes():
+            moments = self._uncertain_eta(X, time, exposure)
+            return self.family_.probability_interval(*moments, level)
+        return self.predict_distribution(X, time, exposure=exposure).interval(level)
+
+    def predict_quantiles(
+        self,
+        X: MatrixLike,
+        levels: ArrayLike,
+        time: VectorLike = None,
+        *,
+        exposure: VectorLike = None,
+    ) -> FloatArray:
+        """(n_rows, n_levels) quantiles of y; (n_rows,) for a single level. Classes have none."""
+        if self._has_classes():
+            raise DataError(
+                "classes have no quantiles; predict_interval has intervals of their "
+                "probabilities, predict_proba the probabilities."
+            )
+        return self.predict_distribution(X, time, exposure=exposure).quantile(levels)
+
+    def predict_draws(
+        self,
+        X: MatrixLike,
+        n_draws: int = 1000,
+        time: VectorLike = None,
+        *,
+        exposure: VectorLike = None,
+        random_state: int | None = None,
+    ) -> np.ndarray:
+        """(n_draws, n_rows) draws of y, or of its classes.
+
+        Rows are drawn independently of each other: sums over rows, whose coefficients are the same,
+        are more uncertain than these draws say.
+        """
+        forecast = self.predict_distribution(X, time, exposure=exposure)
+        drawn = forecast.draws(n_draws, random_state)
+        return self.classes_[drawn.astype(np.int64)] if self._has_classes() else drawn
+
+    def log_score(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        time: VectorLike = None,
+        *,
+        sample_weight: VectorLike = None,
+        exposure: VectorLike = None,
+    ) -> float:
+        """Mean log density (or log probability) of y as predicted; the higher the better.
+
+        The metric "log-score" of `driftglm.evaluation.compare` is a loss, minus this number.
+        """
+        forecast = self.predict_distribution(X, time, exposure=exposure)
+        target = np.asarray(y)
+        if self._has_classes():
+            target = class_numbers(target, self.classes_)
+        else:
+            check_numbers(target)
+        scores = forecast.log_prob(target)
+        return float(np.average(scores, weights=check_weights(sample_weight, target.size)))
+
+    def _has_classes(self) -> bool:
+        check_is_fitted(self, "coef_path_")
+        return self.family_.target == "classes"
+
+    def _uncertain_eta(
+        self, X: MatrixLike, time: VectorLike, exposure: VectorLike
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of eta; a mode has no variance, and what it would say is too sure."""
+        check_is_fitted(self, "coef_path_")
+        if not self._forecaster.posterior:
+            raise DataError(
+                "this fit is a posterior mode and has no uncertainty to forecast with, so no "
+                "intervals and no distributions; use prior='learned'."
+            )
+        return self._eta_moments(X, time, exposure)
