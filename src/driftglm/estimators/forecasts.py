@@ -151,7 +151,7 @@ class Forecasts:
         check_is_fitted(self, "coef_path_")
         if not self._forecaster.posterior:
             raise DataError(
-                "this fit is a posterior mode and has no uncertainty to forecast with, so no "
-                "intervals and no distributions; use prior='learned'."
+                "this fit is a posterior mode and has no intervals and no distributions: it does "
+                "not know how uncertain it is. Use prior='learned'."
             )
         return self._eta_moments(X, time, exposure)

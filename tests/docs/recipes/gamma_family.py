@@ -14,8 +14,8 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln
-from scipy.stats import gamma
 
+from driftglm import predictive
 from driftglm.families.base import CERTAIN, Family, refuse
 
 SHAPE = 4.0
@@ -86,11 +86,9 @@ class Gamma(Family):
         del noise
         return rng.gamma(self.shape, np.exp(eta) / self.shape)
 
-    def interval(self, mean, variance, noise, level):
-        """Uncertain coefficients and scatter: a gamma distribution for both together."""
+    def predictive(self, mean, variance, noise):
+        """Uncertain coefficients and scatter: a gamma distribution with the moments of both."""
         del noise
         # E[y] = exp(m + v / 2) and E[y^2] = (1 + 1 / a) exp(2 m + 2 v).
         relative = (1.0 + 1.0 / self.shape) * np.exp(np.minimum(variance, MOST)) - 1.0
-        tails = np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]])
-        expected = self.mean(mean, variance)
-        return (gamma.ppf(tails, 1.0 / relative) * expected * relative).T
+        return predictive.Gamma(self.mean(mean, variance), 1.0 / relative)
