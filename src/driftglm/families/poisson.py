@@ -141,7 +141,7 @@ class Poisson(Family):
         return np.asarray(rng.poisson(np.exp(eta)), dtype=np.float64)
 
     def predictive(self, mean: Array, variance: Array, noise: Array) -> Distribution:
-        """Negative binomial with the mean and variance that uncertain eta and scatter have together.
+        """Negative binomial: mean and variance are those of uncertain eta and scatter together.
 
         A mixture over values of eta would be exact, and for large counts a staircase.
         """
