@@ -7,7 +7,7 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from driftglm import baselines, datasets, evaluation, plots, priors, simulate, text
+    from driftglm import baselines, datasets, evaluation, plots, predictive, priors, simulate, text
     from driftglm.estimators import (
         DriftClassifier,
         DriftGLM,
@@ -31,6 +31,7 @@ __all__ = [
     "experiments",
     "load",
     "plots",
+    "predictive",
     "priors",
     "report",
     "simulate",
