@@ -294,6 +294,18 @@ def test_shared_directions_do_not_change_between_steps(sharing):
     assert found == contrast_of(without, alone(2, weights), 0.9, hold=False)
 
 
+def test_two_features_that_share_directions_are_never_exactly_zero(sharing):
+    weights = alone(0, np.ones(T)) - alone(3, np.ones(T))
+    assert contrast_of(sharing, weights, 0.9, hold=False).probability_zero == 0.0
+
+
+def test_weights_that_cancel_but_for_rounding_leave_nothing_of_what_is_shared(sharing):
+    weights = np.zeros(T)
+    weights[:3] = 0.1, 0.2, -0.3  # whose sum is 5e-17
+    found = contrast_of(sharing, alone(2, weights), 0.9, hold=False)
+    assert_allclose(found.probability_zero, sharing.phi[1, :2].sum(), atol=1e-12)
+
+
 # ----------------------------------------------------------------------------------- held
 
 

@@ -176,7 +176,9 @@ class Contrasts:
 def _label(axis: TimeAxis, step: object) -> ArrayLike:
     """A label as `TimeAxis.encode` reads it: categories and dates may be given as texts."""
     if axis.kind == "category":
-        return cast("ArrayLike", pd.Categorical([step], list(axis.categories), ordered=True))
+        place = axis.categories.index(cast("str", step))
+        names = pd.Index(list(axis.categories), dtype=object)
+        return cast("ArrayLike", pd.Categorical.from_codes([place], names, ordered=True))
     if axis.kind == "period" and isinstance(step, str):
         return cast("ArrayLike", pd.DatetimeIndex([step]))
     return cast("ArrayLike", [step])
