@@ -226,7 +226,8 @@ def test_a_step_the_model_does_not_have_is_refused_by_those_it_has(step, fitted)
     [
         ({("q", 2003): 1.0}, "'q', which X does not have; its columns are 'x0', 'x1'"),
         ({(6, 2003): 1.0}, "column 6 but X has 6 columns"),
-        ({(None, 2003): 1.0}, "contains None"),
+        ({(None, 2003): 1.0}, "the feature None; pass a name or a position"),
+        ({(("x0", "x1"), 2003): 1.0}, "the feature .*; pass a name or a position"),
         ({(True, 2003): 1.0}, "the feature True"),
         ({"x0": 1.0}, "pairs"),
         ({("x0", 2003): np.nan}, "not finite numbers"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from numbers import Real
+from numbers import Integral, Real
 from typing import TypeAlias, cast
 
 import numpy as np
@@ -153,7 +153,7 @@ class Contrasts:
         if not (isinstance(key, tuple) and len(key) == 2):  # noqa: PLR2004
             raise DataError(f"terms has the key {key!r}; pass pairs (feature, step).")
         feature, step = key
-        if isinstance(feature, bool | np.bool_):
+        if not isinstance(feature, str | Integral) or isinstance(feature, bool):
             raise DataError(f"terms names the feature {feature!r}; pass a name or a position.")
         mask = feature_mask([feature], len(names), names, "terms")
         return self._code(step), int(np.flatnonzero(mask)[0])
