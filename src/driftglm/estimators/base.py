@@ -21,6 +21,7 @@ from driftglm._jit import announce_compilation
 from driftglm._threads import n_threads
 from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
+from driftglm.estimators.contrasts import Contrasts
 from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.parameters import Registered
@@ -55,7 +56,7 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftEstimator(Forecasts, Exports, Storable, BaseEstimator):
+class DriftEstimator(Forecasts, Contrasts, Exports, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
