@@ -60,7 +60,7 @@ effect is kept only if its coefficients are four squared standard errors from ze
 the source alone is; see [text](../text.md).""",
     "learned": """The learned prior tunes nothing, but some of its defaults were settled with a look
 at these test years: centring (2004 and 2005), the coarser grid of components (2004; six variants
-within 0.03 %), and the background's own path, found by trying a dozen
+within 0.03 %), and the path of the background, found by trying a dozen
 variants on 2006 and then run on the other years (0.3 % better).""",
     "learned (background all)": """*background all* has the word shares of all training years and
 lets them drift by a path for every word, held at its last value (chosen on 2003).""",
@@ -115,10 +115,10 @@ def evaluate(name, year, ranking, folder, jobs):
     past, now = np.flatnonzero(years < year), np.flatnonzero(years == year)
     ranked = counts if ranking == "all" else counts[past]
     total = np.asarray(ranked.sum(axis=0)).ravel()
-    kept = np.argsort(-total, kind="stable")[FIRST - 1 : LAST]
+    chosen = np.argsort(-total, kind="stable")[FIRST - 1 : LAST]
     if isinstance(model, DriftTextModel):
-        model.set_params(vocabulary=words[kept])
-    table = counts[:, kept]
+        model.set_params(vocabulary=words[chosen])
+    table = counts[:, chosen]
     if "macro" in name:
         effects = pd.concat([effects, macro], axis=1)
     began = clock.perf_counter()
@@ -165,13 +165,15 @@ def section(results):
         for name, found in results.items()
         if any(facts["strength"] is not None for facts in found.values())
     ]
-    kept = [
+    included = [
         f"{name} {', '.join(str(facts['included']) for facts in found.values())}"
         for name, found in results.items()
         if all("included" in facts for facts in found.values())
     ]
     lines.append(f"\nChosen strengths by year: {'; '.join(chosen)}.")
-    lines.append(f"\nPaths kept (probability above one half) of 260,052: {'; '.join(kept)}.")
+    lines.append(
+        f"\nPaths included (probability above one half) of 260,052: {'; '.join(included)}."
+    )
     return lines
 
 

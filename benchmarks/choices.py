@@ -68,8 +68,8 @@ def rows_for_one(count):
 def views(*wanted):
     """Other views of an intercept; "overall": columns centred overall, intercepts free at once."""
 
-    def chosen(responses, kept=None):
-        given, raw, order = views_of(responses, kept)
+    def chosen(responses, given_view=None):
+        given, raw, order = views_of(responses, given_view)
         found = {view.name: view for view in given}
         if not responses[0].intercept or (len(found) == 1 and wanted != ("overall",)):
             return given, raw, order  # nothing moves, and the views are the same
@@ -82,7 +82,7 @@ def views(*wanted):
     return patch.object(posteriors, "views_of", chosen)
 
 
-def own_always_in():
+def always_in_at_step_means():
     """Features that are always in centred as the others are."""
     overall = rows.Rows.always_in_means.fget
 
@@ -103,11 +103,11 @@ def intercept_at(which):
     def ahead(self, n_steps, moved):
         found = []
 
-        def kept(*component):
-            found.append(both(*component))
+        def recorded(*arguments):
+            found.append(both(*arguments))
             return found[-1]
 
-        with patch.object(fits, "intercept_forecast", kept):
+        with patch.object(fits, "intercept_forecast", recorded):
             means, variances = averaged(self, n_steps, moved)
         if moved is not None and moved[0].any() and len(found) > self.scale.size:
             means[0], variances[0] = found[which]
@@ -132,8 +132,8 @@ VARIANTS = {
     "overall view alone": lambda: views("overall"),
     "per-step and overall": lambda: views("per-step", "overall"),
     "per-step, residual and overall": lambda: views("per-step", "residual", "overall"),
-    "always-in at own means": own_always_in,
-    "intercept at own centers": lambda: intercept_at(0),
+    "always-in at their step's means": always_in_at_step_means,
+    "intercept at the steps' centers": lambda: intercept_at(0),
     "intercept at one point": lambda: intercept_at(1),
 }
 

@@ -98,8 +98,8 @@ def about():
 
 def store(path, only, skip):
     """Run and keep; the exit code."""
-    kept, failed, began = {}, 0, clock.perf_counter()
-    kept[ABOUT] = np.asarray(json.dumps(about()))
+    stored, failed, began = {}, 0, clock.perf_counter()
+    stored[ABOUT] = np.asarray(json.dumps(about()))
     cases = chosen(only, skip)
     for case in cases:
         try:
@@ -114,10 +114,10 @@ def store(path, only, skip):
         for name, value in found.items():
             if value.dtype.kind not in "fiubU":
                 sys.exit(f"{case.name}: {name} is of type {value.dtype}, not numbers or texts.")
-            kept[f"{case.name}{MARK}{name}"] = value
+            stored[f"{case.name}{MARK}{name}"] = value
         print(f"{case.name}: {len(found)} arrays, {seconds:.2f} s", flush=True)
     with Path(path).open("wb") as file:
-        np.savez_compressed(file, **kept)
+        np.savez_compressed(file, **stored)
     seconds = clock.perf_counter() - began
     print(f"\n{len(cases) - failed} of {len(cases)} fits stored in {seconds:.0f} s: {path}")
     return int(failed > 0)
@@ -153,18 +153,18 @@ def compare_figures(found, stored):
 
 def read_stored(path):
     """Arrays by case and name, and the versions they were made with."""
-    kept = {}
+    stored = {}
     with np.load(path, allow_pickle=False) as file:
         for key in file.files:
             case, _, name = key.partition(MARK)
-            kept.setdefault(case, {})[name] = file[key]
-    return kept, json.loads(str(kept.pop(ABOUT)[""]))
+            stored.setdefault(case, {})[name] = file[key]
+    return stored, json.loads(str(stored.pop(ABOUT)[""]))
 
 
 def check(path, only, skip):
     """Run again and compare; the exit code."""
     began = clock.perf_counter()
-    kept, then = read_stored(path)
+    stored, then = read_stored(path)
     for name, value in about().items():
         if name != "source" and value != then.get(name):
             print(f"{name} is {value}, stored with {then.get(name)}: digits may differ for it.")
@@ -172,7 +172,7 @@ def check(path, only, skip):
     bad, differences = [], []
     cases = chosen(only, skip)
     for case in cases:
-        stored = kept.pop(case.name, None)
+        expected = stored.pop(case.name, None)
         line = f"{'':>9} {'':>9} {'':>8}"
         try:
             found, seconds = figures(case)
@@ -180,11 +180,11 @@ def check(path, only, skip):
             print(f"{line} DIFFERENT {case.name}: {type(error).__name__}: {error}", flush=True)
             bad.append(case.name)
             continue
-        if found is None or stored is None:
+        if found is None or expected is None:
             why = "no data here" if found is None else "not stored"
             print(f"{line} left out  {case.name}: {why}", flush=True)
             continue
-        absolute, relative, where = compare_figures(found, stored)
+        absolute, relative, where = compare_figures(found, expected)
         is_same = relative <= case.tolerance
         differences.append(relative)
         said = "OK       " if is_same else "DIFFERENT"
@@ -197,7 +197,7 @@ def check(path, only, skip):
         if not is_same:
             bad.append(case.name)
     if not only and not skip:
-        for name in kept:
+        for name in stored:
             print(f"{'':>28} DIFFERENT {name}: stored, but no longer a case")
             bad.append(name)
     seconds = clock.perf_counter() - began
@@ -268,8 +268,8 @@ def compare_times(against, rounds):
         if not (source / "driftglm" / "__init__.py").exists():
             sys.exit(f"{source} holds no driftglm.")
     seconds = {name: {"learned": [], "text": []} for name in sources}
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
         write_data(folder)
         for source in sources.values():
             in_process(source, "fit-both", folder)  # compiles what is not yet compiled

@@ -170,9 +170,9 @@ def documents(n_words=70, n_effects=3, n_steps=4, n_each=25, n_tokens=200):
     effects[:, :2] = effects[:, :2] > 0
     background = -np.log(np.arange(n_words) + 5.0)
     moved = np.cumsum(0.1 * rng.normal(size=(n_steps + 1, n_words)), axis=0)
-    level = rng.normal(size=(n_effects, n_words)) * (rng.random((n_effects, n_words)) < 0.1)
+    size = rng.normal(size=(n_effects, n_words)) * (rng.random((n_effects, n_words)) < 0.1)
     drift = 1.0 + 0.3 * np.cumsum(rng.normal(size=(n_steps + 1, n_effects, n_words)), axis=0)
-    eta = background + moved[time] + np.einsum("ni,niw->nw", effects, (level * drift)[time])
+    eta = background + moved[time] + np.einsum("ni,niw->nw", effects, (size * drift)[time])
     share = np.exp(eta - eta.max(axis=1, keepdims=True))
     share /= share.sum(axis=1, keepdims=True)
     counts = sp.csr_matrix(rng.multinomial(n_tokens, share).astype(np.float64))
@@ -437,8 +437,8 @@ def searches():
     yield Case("multiclass: learned, balanced", lambda: fit_rows("multiclass", **params))
 
 
-def backgrounds():
-    """Enough columns for a background, and the priors' own settings."""
+def directions():
+    """Enough columns for shared directions, and the priors' own settings."""
     for family in ROW_MODELS:
         rows = {"n_features": 45, "n_each": 100, "spread": True}
         few = {"max_iter": 10} if family == "multiclass" else {}
@@ -596,13 +596,13 @@ def beige(prior, n_words=300, first=2002):
         return None
     counts, effects, years, words, _ = load_documents(folder, 2005)
     total = np.asarray(counts.sum(axis=0)).ravel()
-    kept = np.argsort(-total, kind="stable")[500 : 500 + n_words]
+    chosen = np.argsort(-total, kind="stable")[500 : 500 + n_words]
     past = np.flatnonzero((years >= first) & (years < 2005))
     now = np.flatnonzero(years == 2005)
     effects = effects.loc[:, (effects.iloc[past] != 0).sum() >= 20]
-    table = counts[:, kept]
+    table = counts[:, chosen]
     docs = Documents(table[past], effects.iloc[past], years[past], table[now], effects.iloc[now])
-    return fit_text(docs, prior=prior, vocabulary=words[kept], max_iter=30)
+    return fit_text(docs, prior=prior, vocabulary=words[chosen], max_iter=30)
 
 
 # ---------------------------------------------------------------------------- comparisons
@@ -951,6 +951,6 @@ def workers():
 
 def all_cases():
     """Every case, in the order in which they run."""
-    groups = (every_prior, every_form, options, searches, backgrounds, validated, lives, alone)
+    groups = (every_prior, every_form, options, searches, directions, validated, lives, alone)
     groups += (texts, baselines, comparisons, commands, workers)
     return [case for group in groups for case in group()]

@@ -1,4 +1,4 @@
-"""The learned prior at the paper's scale, with and without its background, against lassos.
+"""The learned prior at the paper's scale, with and without shared directions, against lassos.
 
     python benchmarks/learned_scale.py
 

@@ -89,9 +89,9 @@ def real(name, *, quick):
 
 def standardised(data):
     """Columns over their standard deviation in the training rows."""
-    spread = data.X.std(axis=0)
-    spread[spread == 0.0] = 1.0
-    return replace(data, X=data.X / spread, X_next=data.X_next / spread)
+    deviation = data.X.std(axis=0)
+    deviation[deviation == 0.0] = 1.0
+    return replace(data, X=data.X / deviation, X_next=data.X_next / deviation)
 
 
 def with_free_column(data):

@@ -50,10 +50,10 @@ class TextObjective:
     def __init__(self, counts, effects, step):
         n_steps = int(step.max()) + 1
         contexts = collapse(sp.csr_array(counts), effects, step)
-        kept = varying(contexts, "step")
-        contexts = collapse(contexts.counts, contexts.effects[:, kept], contexts.codes)
+        chosen = varying(contexts, "step")
+        contexts = collapse(contexts.counts, contexts.effects[:, chosen], contexts.codes)
         base = log_background(contexts.counts, contexts.codes, n_steps, "step", SMOOTHING)
-        design = effect_design(contexts, n_steps, "step", np.ones(int(kept.sum())))
+        design = effect_design(contexts, n_steps, "step", np.ones(int(chosen.sum())))
         self.problem = text_problem(contexts, base, design)
         squares = design.squares(contexts.totals).sum(axis=1)
         self.order = np.argsort(-squares, kind="stable").astype(np.int64)
@@ -78,9 +78,9 @@ class TextObjective:
 
     def __call__(self, beta):
         """Value and gradient, both of what is minimised."""
-        log_density, components, _ = self.prior.evaluate(beta)
+        log_density, penalties, _ = self.prior.evaluate(beta)
         value = -log_density
-        gradient = prior_gradient(beta, components)
+        gradient = prior_gradient(beta, penalties)
         for t, (counts, effects, base) in enumerate(self.steps):
             eta = effects @ beta[:, :, t].T + base
             log_p = eta - logsumexp(eta, axis=1, keepdims=True)
@@ -90,9 +90,9 @@ class TextObjective:
         return value, gradient
 
 
-def prior_gradient(beta, components):
+def prior_gradient(beta, penalties):
     """Of minus the log density: omega beta_t + omega_alpha (neighbours) + omega_end at the ends."""
-    omega, omega_alpha, omega_end = (components[..., k][..., None] for k in range(3))
+    omega, omega_alpha, omega_end = (penalties[..., k][..., None] for k in range(3))
     out = omega * beta
     out[:, :, 1:] += omega_alpha * beta[:, :, :-1]
     out[:, :, :-1] += omega_alpha * beta[:, :, 1:]

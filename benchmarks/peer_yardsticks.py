@@ -65,13 +65,13 @@ def yardsticks(results, shapes, arguments, folder):
     if "paper" in results:
         lines += [*pass_lines(arguments, folder), *memory_lines(results["paper"], shapes["paper"])]
     if "beige_fomc" in results:
-        lines += kept(folder, "text", arguments.quick, lambda: text_lines(arguments.quick))
+        lines += cached(folder, "text", arguments.quick, lambda: text_lines(arguments.quick))
     return lines
 
 
 def pass_lines(arguments, folder):
     """(a) Seconds a pass against those of streaming the same bytes."""
-    return kept(folder, "pass", arguments.quick, lambda: measure_pass(arguments.quick))
+    return cached(folder, "pass", arguments.quick, lambda: measure_pass(arguments.quick))
 
 
 def measure_pass(quick):
@@ -159,7 +159,7 @@ def fit_text(counts, effects, time):
         return DriftTextModel(n_jobs=-1).fit(counts, effects, time=time)
 
 
-def kept(folder, name, quick, measure):
+def cached(folder, name, quick, measure):
     """Lines from the folder of results, or measured now."""
     path = folder / f"yardstick-{name}.json"
     key = digest(code_digest(), name, quick)

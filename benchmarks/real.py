@@ -232,8 +232,8 @@ def covered_table(found):
     for name, one in found.items():
         if one.coverage is not None:
             steps, whole = one.coverage["covered"].iloc[:-1], one.coverage.loc["overall"]
-            spread = f"{steps.min():.3f} - {steps.max():.3f}"
-            cells = [name, f"{whole.covered:.3f}", spread, f"{whole.width:.3g}"]
+            range_text = f"{steps.min():.3f} - {steps.max():.3f}"
+            cells = [name, f"{whole.covered:.3f}", range_text, f"{whole.width:.3g}"]
             lines.append(f"| {' | '.join(cells + earlier_cells(one))} |")
     return "\n\n".join([COVERAGE.rstrip(), "\n".join(lines)]) if len(lines) > 2 else ""
 

@@ -2,7 +2,7 @@
 
     python benchmarks/scaling.py [--write docs/scaling-tables.md]
 
-Ten passes at a time, tol=0, whole fits: checks, turning the matrix, directions, passes, forecast.
+Ten passes at a time, tol=0, whole fits: checks, storing X by column, directions, passes, forecast.
 Every line changes one thing of the first. Seconds are of the processor, not of the clock, best of
 three, so that other work on the machine counts little. Start-up is measured in new processes.
 Threads are compared by the clock, medians of fits in turn: other work counts there, so they need an

@@ -25,7 +25,7 @@ WORLDS = {
     "effects drift slowly (about .9)": 300.0,
     "effects drift fast (about .6)": 20.0,
 }
-"""Rates of the component of the autocorrelation."""
+"""Rates of the distribution of alpha, which sets the autocorrelation."""
 
 
 def baselines():

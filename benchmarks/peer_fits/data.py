@@ -134,8 +134,8 @@ class Linear:
 
 def mean(family: str, eta: FloatArray) -> FloatArray:
     """The inverse of the link; what has a logarithm is kept within exp(+-30)."""
-    component = family_named(family)
-    return component.mean(np.clip(eta, -30.0, 30.0) if component.link == "log" else eta, CERTAIN)
+    found = family_named(family)
+    return found.mean(np.clip(eta, -30.0, 30.0) if found.link == "log" else eta, CERTAIN)
 
 
 def mean_loss(family: str, y: FloatArray, prediction: FloatArray) -> float:

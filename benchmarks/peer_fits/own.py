@@ -54,8 +54,8 @@ class Drift:
             model = driftglm.DriftGLM(family=data.family, always_in=always, **settings)
         with settled():  # its own attribute says whether it has converged
             model.fit(data.X, data.y, time=data.step)
-        kept = int((np.asarray(model.inclusion_probability_) > 0.5).sum())
-        return Fitted(model, kept, bool(model.converged_), f"{model.n_iter_} iterations")
+        n_included = int((np.asarray(model.inclusion_probability_) > 0.5).sum())
+        return Fitted(model, n_included, bool(model.converged_), f"{model.n_iter_} iterations")
 
 
 class Baseline:
@@ -75,5 +75,5 @@ class Baseline:
         model = getattr(baselines, self.name)(family=data.family)
         with settled() as said:
             model.fit(data.X, data.y, time=data.step)
-        kept = int((np.abs(model.coef_) > SMALL).sum())
-        return Fitted(model, kept, said[0], f"strength {model.strength_:.3g}")
+        n_included = int((np.abs(model.coef_) > SMALL).sum())
+        return Fitted(model, n_included, said[0], f"strength {model.strength_:.3g}")

@@ -181,10 +181,10 @@ def _read(base: Result, job: Path, code: int) -> Result:
 # ------------------------------------------------------------- in the process
 
 
-def main(place: str) -> None:
+def main(path: str) -> None:
     """Warm up, prepare, fit, predict; write what was found."""
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
-    job = Path(place)
+    job = Path(path)
     folder, about, n_fits, known = json.loads((job / "job.json").read_text())
     restore(known)
     peer = Peer(**about)
@@ -250,7 +250,7 @@ def tiny(data: PeerData) -> PeerData:
         text = simulate_text(n_words=30, n_effects=3, docs_per_step=10, n_timesteps=3)
         parts = (text.counts, text.effects, text.time, text.counts_next, text.effects_next)
         return PeerData("tiny", "text", *parts)
-    # A background needs some columns, and its code would else be met in the fit that is timed.
+    # Shared directions need some columns; their code would else be met in the fit that is timed.
     panel = simulate_panel(
         n_features=WIDTH if data.X.shape[1] >= WIDTH else 12,
         n_active=4,

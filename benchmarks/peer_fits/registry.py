@@ -157,8 +157,8 @@ _ALL = (
     ),
     Peer(
         "pydlm", "pydlm", "pydlm", "peer_fits.with_pydlm:Discounted",
-        f"level and all features dynamic, a row a time, {len(DISCOUNTS)} discounts", ("gaussian",),
-        quick=True,
+        f"intercept and all features dynamic, a row a time, {len(DISCOUNTS)} discounts",
+        ("gaussian",), quick=True,
     ),
     Peer(
         "statsmodels random walks", "statsmodels", "statsmodels",

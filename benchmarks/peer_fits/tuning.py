@@ -63,10 +63,9 @@ class Design:
         intercept = 0.0
         if self.n_steps > 1:
             intercept, paths = paths[-1, -1], paths[:-1]
-        kept = int((np.abs(paths).max(axis=1) > SMALL).sum())
-        return Linear(
-            self.family, paths[:, -1], solution.intercept + intercept, kept, solution.converged
-        )
+        n_included = int((np.abs(paths).max(axis=1) > SMALL).sum())
+        intercept += solution.intercept
+        return Linear(self.family, paths[:, -1], intercept, n_included, solution.converged)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from driftglm._typing import FloatArray
 from peer_fits.tuning import Design, Solution, Tuned, settled, start_at, warm_started
 
-LEVEL = 10.0
+INTERCEPT = 10.0
 """celer's logistic regression has no intercept: a column of tens is all but free of the penalty."""
 
 
@@ -43,7 +43,7 @@ class GroupLasso(Tuned):
 
 def _logistic(design: Design, strengths: FloatArray, start: Solution | None) -> Iterator[Solution]:
     """`LogisticRegression.path`: the class's `fit` starts at zero, whatever its warm_start says."""
-    first = None if start is None else np.append(start.coef, start.intercept / LEVEL)
+    first = None if start is None else np.append(start.coef, start.intercept / INTERCEPT)
     weights = 1.0 / (strengths * design.y.size)
     signs = np.where(design.y > 0, 1.0, -1.0)
     with settled() as said:
@@ -53,11 +53,11 @@ def _logistic(design: Design, strengths: FloatArray, start: Solution | None) -> 
             .path(_with_intercept(design), signs, weights, solver="celer-pn", coef_init=first)
         )
     for coef in coefs.T:
-        yield Solution(coef[:-1].copy(), LEVEL * float(coef[-1]), said[0])
+        yield Solution(coef[:-1].copy(), INTERCEPT * float(coef[-1]), said[0])
 
 
 def _with_intercept(design: Design) -> Any:
-    tens = np.full((design.y.size, 1), LEVEL)
+    tens = np.full((design.y.size, 1), INTERCEPT)
     if isinstance(design.X, np.ndarray):
         return np.asfortranarray(np.hstack([design.X, tens]))
     return sp.csc_matrix(sp.hstack([design.X, sp.csc_matrix(tens)]))

@@ -16,7 +16,7 @@ MOST_FEATURES, MOST_ROWS = 60, 4000
 
 
 class Discounted:
-    """Rows in the order of their steps, each one a time of its own; a level and all features."""
+    """Rows in the order of their steps, each a time of its own; an intercept and all features."""
 
     def prepare(self, data: PeerData) -> PeerData:
         """The rows as they are, if they are few."""

@@ -72,8 +72,8 @@ def _linear(data: PeerData, model: Any, scaler: Any) -> Linear:
     coef = np.array([model.weights.get(i, 0.0) for i in range(n_features)])
     intercept = float(model.intercept)
     if scaler is not None:
-        spread = np.sqrt([scaler.vars[i] for i in range(n_features)])
-        coef = np.divide(coef, spread, out=np.zeros(n_features), where=spread > 0)
+        deviation = np.sqrt([scaler.vars[i] for i in range(n_features)])
+        coef = np.divide(coef, deviation, out=np.zeros(n_features), where=deviation > 0)
         intercept -= float(coef @ [scaler.means[i] for i in range(n_features)])
     return Linear(data.family, coef, intercept, int((np.abs(coef) > SMALL).sum()))
 

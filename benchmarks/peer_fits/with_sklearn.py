@@ -58,9 +58,9 @@ class FixedLasso:
         with settled() as said:
             model = Lasso(alpha=0.001, tol=1e-4, max_iter=1000, fit_intercept=self.intercept)
             model.fit(design.X, design.y)
-        kept = int((np.abs(model.coef_) > SMALL).sum())
+        n_included = int((np.abs(model.coef_) > SMALL).sum())
         intercept = float(model.intercept_)
-        return Linear(design.family, model.coef_, intercept, kept, said[0], "strength 0.001")
+        return Linear(design.family, model.coef_, intercept, n_included, said[0], "strength 0.001")
 
 
 def _model(design: Design, share: float) -> Any:

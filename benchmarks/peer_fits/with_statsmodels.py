@@ -16,7 +16,7 @@ DIFFUSE = 1e4
 
 
 class RandomWalks:
-    """All coefficients and the level move once a step; both variances by maximum likelihood."""
+    """All coefficients and the intercept move once a step; both variances by maximum likelihood."""
 
     def prepare(self, data: PeerData) -> Any:
         """The model, if it is small."""

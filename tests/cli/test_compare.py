@@ -127,10 +127,12 @@ def test_a_killed_run_resumes_and_gives_the_same(run, tmp_path):
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert not (tmp_path / "out" / "comparison.drift").exists()
-    kept = {p: p.stat().st_mtime_ns for p in cache.rglob("*") if p.is_file() and p.suffix != ".tmp"}
-    assert len(kept) >= 3
+    files = {
+        p: p.stat().st_mtime_ns for p in cache.rglob("*") if p.is_file() and p.suffix != ".tmp"
+    }
+    assert len(files) >= 3
     resumed = run(*words).json
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert {path: path.stat().st_mtime_ns for path in files} == files
     words[words.index("out")] = "fresh"
     fresh = run(*words).json
     assert resumed["table"] == fresh["table"]

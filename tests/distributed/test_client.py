@@ -105,8 +105,8 @@ def test_the_active_client_goes_first_and_stays_open(client):
 
 def test_closing_tasks_frees_the_workers(client):
     tasks = Tasks(client)
-    kept = [tasks.share([k]) for k in range(3)]
-    assert tasks.gather(kept) == [[0], [1], [2]]
+    shared = [tasks.share([k]) for k in range(3)]
+    assert tasks.gather(shared) == [[0], [1], [2]]
     tasks.close()
     for _ in range(100):
         if not client.run_on_scheduler(_ours):

@@ -76,7 +76,7 @@ class HereEngine(Engine):
         type(self).asked += 1
         type(self).last = self
         for number in self.lose.get(self.asked, ()):
-            worker._STORES[self.fit].partitions.pop(number, None)
+            worker._STORES[self.fit_id].partitions.pop(number, None)
         return super().ask(*args, **kwargs)
 
 

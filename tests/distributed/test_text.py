@@ -20,7 +20,7 @@ from driftglm.exceptions import ConvergenceWarning, DataError, EngineError
 from driftglm.fitting import checkpoint
 from driftglm.priors import Exact
 from driftglm.simulate import simulate_text
-from driftglm.solvers import text_learned, text_mode
+from driftglm.solvers import text_engine, text_mode
 from driftglm.solvers.text_engine import PosteriorReport
 from driftglm.solvers.text_threads import chunks
 
@@ -260,7 +260,7 @@ def counted_passes(monkeypatch):
         monkeypatch.setattr(module, name, lambda *args: (passes.append(1), inner(*args))[1])
 
     count(text_mode, "sweep_chunks_inplace")
-    count(text_learned, "update_chunks_inplace")
+    count(text_engine, "update_chunks_inplace")
     return passes
 
 

@@ -81,14 +81,14 @@ def test_paper_figures_stand_beside_ours_for_the_years_that_coincide(paper_repor
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_table(reports, tmp_path, kill_midway):
-    kept = kill_midway(RUN, reports, tmp_path / "out", n_fits=4)
+    files = kill_midway(RUN, reports, tmp_path / "out", n_fits=4)
     again = subprocess.run(  # noqa: S603 (our own interpreter)
         [sys.executable, "-c", RUN, str(reports), str(tmp_path / "out")],
         check=True,
         capture_output=True,
         text=True,
     )
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept  # read, not made again
+    assert {path: path.stat().st_mtime_ns for path in files} == files  # read, not made again
     settings = Settings(models=("lasso-all", "lasso-one", "exact"), ranks=(3, 50))
     whole = reproduce_forecasting(reports, settings=settings)
     tables = [whole.table(variant).to_json() for variant in ("all", "training")]

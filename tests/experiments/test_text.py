@@ -71,8 +71,8 @@ def test_sizes_are_tokens_of_the_words_used(panel):
     ranked = pd.Series(everything).value_counts().reset_index()
     ranked.columns = ["word", "count"]
     ranked = ranked.sort_values(["count", "word"], ascending=[False, True])["word"].tolist()
-    kept = set(ranked[2:40])
-    assert result.sizes["all"][2005] == sum(word in kept for word in words)
+    vocabulary = set(ranked[2:40])
+    assert result.sizes["all"][2005] == sum(word in vocabulary for word in words)
 
 
 def test_macro_of_test_years_changes_no_training_effect(panel):
@@ -125,14 +125,14 @@ def test_a_finished_run_is_read_and_json_tells_all(panel, tmp_path, monkeypatch)
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_table(panel, tmp_path, kill_midway):
-    kept = kill_midway(RUN, panel, tmp_path / "out", n_fits=3)
+    files = kill_midway(RUN, panel, tmp_path / "out", n_fits=3)
     again = subprocess.run(  # noqa: S603 (our own interpreter)
         [sys.executable, "-c", RUN, str(panel), str(tmp_path / "out")],
         check=True,
         capture_output=True,
         text=True,
     )
-    assert {path: path.stat().st_mtime_ns for path in kept} == kept  # read, not made again
+    assert {path: path.stat().st_mtime_ns for path in files} == files  # read, not made again
     chosen = Settings(models=("ridge-one", "lasso-one", "exact"), ranks=(3, 40), vocabulary="all")
     whole = reproduce_text(panel, settings=chosen).table().to_json()
     assert again.stdout.split() == whole.split()

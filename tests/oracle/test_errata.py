@@ -174,7 +174,7 @@ def test_6_sign_in_the_caption(noise_path):
         assert (abs(slope) < 1e-8) is stationary
 
 
-def test_7_normaliser_of_the_component_of_alpha():
+def test_7_normaliser_of_the_density_of_alpha():
     for tau in (0.001, 1.0, 10.0):
         value = np.log(tau) - np.log(-np.expm1(-tau * ALPHA_BOUND))
         assert_allclose(value, -texp.log_normalizer(tau), rtol=1e-12)

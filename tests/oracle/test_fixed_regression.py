@@ -177,9 +177,9 @@ def objective_with_intercept(X, y, codes, prior, n_timesteps):
     )
 
 
-def dense_mode_with_intercept(X, y, codes, prior, component, n_timesteps):
+def dense_mode_with_intercept(X, y, codes, prior, dynamics, n_timesteps):
     """Paths (p, T) and intercept (T,) at once; the intercept's flat part is given a flat prior."""
-    variance, rho = component
+    variance, rho = dynamics
     steps = np.arange(n_timesteps)
     inverse = np.linalg.inv(variance * rho ** np.abs(steps[:, None] - steps))
     ones = inverse.sum(axis=1)
@@ -202,9 +202,9 @@ def test_intercept_and_paths_solve_the_joint_dense_system(empty, rng):
     prior = Fixed(scale=0.5, autocorrelation=0.8, boundary="stationary")
     objective = objective_with_intercept(X, y, codes, prior, 7)
     result = BlockSolver().solve(objective, objective.start(), max_iter=50_000, tol=1e-11)
-    component = result.state.intercept_dynamics[0]
-    assert component[0] > 0, "the intercept must drift here, or the test says little"
-    paths, intercept = dense_mode_with_intercept(X, y, codes, prior, component, 7)
+    dynamics = result.state.intercept_dynamics[0]
+    assert dynamics[0] > 0, "the intercept must drift here, or the test says little"
+    paths, intercept = dense_mode_with_intercept(X, y, codes, prior, dynamics, 7)
     assert_allclose(result.state.beta, paths, rtol=1e-6, atol=1e-7)
     assert_allclose(result.state.intercept_mean[0], intercept, rtol=1e-6, atol=1e-7)
 
@@ -221,5 +221,5 @@ def test_both_solvers_find_the_one_maximum(boundary, intercept, rng):
     block = BlockSolver().solve(objective, objective.start(), max_iter=50_000, tol=1e-10)
     lbfgs = LBFGSSolver().solve(objective, objective.start(), max_iter=50_000, tol=1e-9)
     assert_allclose(lbfgs.history[-1], block.history[-1], rtol=1e-10)
-    # With an intercept the two may settle its component on different points of a flat likelihood.
+    # With an intercept the two may settle its dynamics on different points of a flat likelihood.
     assert_allclose(lbfgs.state.beta, block.state.beta, rtol=1e-6, atol=1e-6)

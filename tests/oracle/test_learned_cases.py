@@ -151,7 +151,7 @@ def test_block_cases_to_nine_digits(case, kernels):
 
 @pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
 def test_block_cases_among_other_components_of_the_same_chain(case):
-    """components share a chain's filter and smoother; neighbours must not leak into each other."""
+    """Components share a chain's filter and smoother; neighbours must not leak into each other."""
     h, b = np.array(case["h"]), np.array(case["b"])
     static, dynamic, rho = case["static"], case["dynamic"], case["rho"]
     others = [(0.0, 0.0, 0.0), (0.7, 0.0, 0.0), (9.0, dynamic, rho), (0.2, 3.0, 0.4)]

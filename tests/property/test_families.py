@@ -220,7 +220,7 @@ def test_converged_means_that_little_is_left_to_gain(problem):
 
 
 def largest_gradient(problem, model, prior):
-    """Gradient of the log posterior of a fit without levels, per class, in prior deviations."""
+    """Gradient of the log posterior of a fit without intercepts, per class, in prior deviations."""
     path = model.coef_path_.reshape(len(model.timesteps_), -1, problem.X.shape[1])
     code = problem.time - problem.time.min()
     eta = np.einsum("nki,ni->nk", path[code], problem.X)

@@ -284,7 +284,7 @@ def test_an_intercept_does_not_know_the_direction_of_time_either(problem, prior)
     other = fit(problem, time=-problem.time, prior=prior, init="ridge-all")
     model.coef_path_ = model.coef_path_[::-1]
     model.intercept_path_ = model.intercept_path_[::-1]
-    # The intercept's component is the best point of a grid climbed from both sides.
+    # The intercept's dynamics are the best point of a grid climbed from both sides.
     assert_same_fit(other, model, rtol=1e-3)
 
 
@@ -361,7 +361,7 @@ def gap_problem(problem):
 @given(problem=problems(min_steps=2), prior=any_priors)
 @few
 def test_an_empty_step_is_what_the_prior_makes_of_its_neighbours(problem, prior):
-    """No data pull at it, so the prior's own pull vanishes there: (P beta)_t = 0."""
+    """There are no data, so the gradient of the prior vanishes there: (P beta)_t = 0."""
     time, empty = gap_problem(problem)
     model = fit(problem, time=time, prior=prior, fit_intercept=False, tol=1e-7)
     path = model.coef_path_
@@ -373,8 +373,8 @@ def test_an_empty_step_is_what_the_prior_makes_of_its_neighbours(problem, prior)
         omega, beside, _ = prior.precision(path.shape[0])
     else:
         omega, beside, _ = prior.expectations(path.T)
-    pull = omega * path[empty] + beside * (path[empty - 1] + path[empty + 1])
-    assert_allclose(pull / (omega * np.abs(path).max(axis=0)), 0.0, atol=1e-4)
+    gradient = omega * path[empty] + beside * (path[empty - 1] + path[empty + 1])
+    assert_allclose(gradient / (omega * np.abs(path).max(axis=0)), 0.0, atol=1e-4)
 
 
 @given(problem=problems(min_steps=3), prior=any_priors)

@@ -345,7 +345,7 @@ def test_the_sample_of_real_reports_loads():
         assert b"item # management" in stream.read(2000)
     assert next(corpus.texts()).startswith("item # management's discussion")
     first = corpus.select(corpus.frame["year"] == 2018)
-    with pytest.warns(DataWarning, match="are kept, not to last=10101"):
+    with pytest.warns(DataWarning, match="are used, not to last=10101"):
         words = RankedVocabulary().fit(first.texts())
     X = words.transform(first.texts())
     assert X.shape == (40, len(words.word_counts_) - 100)

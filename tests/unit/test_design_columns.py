@@ -135,8 +135,8 @@ def indicators(rng, n_rows=300, n_features=1100):
 
 
 @pytest.mark.parametrize("how", ["dense", "csr", "explicit zeros", "unsorted indices"])
-@pytest.mark.parametrize("own", [None, np.array([0.9, 0.8, 0.7, 0.0, 0.6])])
-def test_ones_need_not_be_stored(how, own, rng):
+@pytest.mark.parametrize("share", [None, np.array([0.9, 0.8, 0.7, 0.0, 0.6])])
+def test_ones_need_not_be_stored(how, share, rng):
     X, codes = indicators(rng)
     lean, _ = ColumnDesign.from_matrix(as_stored(X, how), codes, N_STEPS, compact=True)
     full, _ = ColumnDesign.from_matrix(X, codes, N_STEPS)
@@ -145,7 +145,7 @@ def test_ones_need_not_be_stored(how, own, rng):
     assert_array_equal(lean.units(np.ones(len(X))), full.units(np.ones(len(X))))
     beta, score = rng.normal(size=(X.shape[1], N_STEPS)), rng.normal(size=len(X))
     for weights in (np.ones(len(X)), rng.uniform(0.5, 2, len(X))):
-        one, other = lean.centered(weights, own), full.centered(weights, own)
+        one, other = lean.centered(weights, share), full.centered(weights, share)
         assert_allclose(one.mean, other.mean, rtol=1e-14)
         assert_allclose(one.eta(beta), other.eta(beta), rtol=1e-11, atol=1e-11)
         assert_allclose(one.gradient(score), other.gradient(score), rtol=1e-11, atol=1e-12)
@@ -209,15 +209,15 @@ def test_a_share_of_each_steps_own_mean_can_be_taken_off(rng):
     """A step without rows takes the mean of the step before it, or after it at the start."""
     X, _ = matrix(rng)
     codes = np.sort(rng.choice([1, 2, 4], len(X)))
-    weights, own = rng.uniform(0.5, 2, len(X)), rng.uniform(size=6)
+    weights, share = rng.uniform(0.5, 2, len(X)), rng.uniform(size=6)
     design = ColumnDesign.from_matrix(X, codes, 6)[0]
-    found = design.centered(weights, own)
+    found = design.centered(weights, share)
     overall = np.average(X, axis=0, weights=weights)
     expected = {}
     for t in (1, 2, 4):
         rows = codes == t
         step = np.average(X[rows], axis=0, weights=weights[rows])
-        expected[t] = own[t] * step + (1 - own[t]) * overall
+        expected[t] = share[t] * step + (1 - share[t]) * overall
     for t, like in enumerate((1, 1, 2, 2, 4, 4)):
         assert_allclose(found.mean[:, t], expected[like], rtol=1e-12, atol=1e-14)
     beta, variance = rng.normal(size=(2, X.shape[1], 6))

@@ -205,8 +205,8 @@ def test_the_features_that_matter_are_found(fitted):
 def test_rows_are_predicted_with_the_coefficients_of_their_step(fitted):
     model, X, y, time = fitted
     path = model.coef_path_.reshape(T, -1, P)[time - 2001]
-    level = model.intercept_path_.reshape(T, -1)[time - 2001]
-    eta = np.einsum("nki,ni->nk", path, X) + level
+    intercept = model.intercept_path_.reshape(T, -1)[time - 2001]
+    eta = np.einsum("nki,ni->nk", path, X) + intercept
     found = model.decision_function(X, time=time)
     assert_allclose(found.reshape(y.size, -1), eta, rtol=1e-9, atol=1e-9)
     ahead = X @ model.coef_.T + model.intercept_

@@ -213,7 +213,7 @@ def test_every_way_to_extrapolate_gives_a_rate(extrapolate, count_rows):
 
 
 @PRIORS
-def test_a_step_without_any_count_has_a_low_finite_level(prior, count_rows):
+def test_a_step_without_any_count_has_a_low_finite_intercept(prior, count_rows):
     X, y, time = count_rows
     y = np.where(time == 2003, 0, y)
     model = counts(prior=prior).fit(X, y, time=time)
@@ -232,12 +232,12 @@ def test_no_count_at_all_is_a_small_rate(prior, count_rows):
 
 
 @PRIORS
-@pytest.mark.parametrize("level", [6.0, 12.0])
-def test_large_counts_without_an_intercept_are_fitted_all_the_same(prior, level, rng):
+@pytest.mark.parametrize("log_mean", [6.0, 12.0])
+def test_large_counts_without_an_intercept_are_fitted_all_the_same(prior, log_mean, rng):
     """The start must not overshoot: least squares at eta = 0 would put exp(1e5) in a rate."""
     time = np.repeat(np.arange(4), 20)
     X = np.column_stack([rng.normal(size=(80, 4)), np.ones(80)])
-    y = rng.poisson(np.exp(level + 0.7 * X[:, 1]))
+    y = rng.poisson(np.exp(log_mean + 0.7 * X[:, 1]))
     model = counts(prior=prior, fit_intercept=False, max_iter=3000).fit(X, y, time=time)
     assert model.score(X, y, time=time) > 0.9
 

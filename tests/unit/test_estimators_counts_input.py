@@ -162,7 +162,7 @@ def test_more_dispersion_means_wider_intervals(count_rows):
 
 
 def test_prediction_intervals_hold_the_share_of_counts_they_promise(rng):
-    """1,500 rows: the standard error of a share is 0.013, that of the spread adds as much."""
+    """1,500 rows: the standard error of a share is 0.013, that of the deviation adds as much."""
     time = np.repeat(np.arange(T), 300)
     X = rng.normal(size=(time.size, P))
     for scatter in (False, True):

@@ -223,8 +223,10 @@ def test_the_noise_may_be_estimated_given_or_the_papers():
 
 def test_more_noise_means_fewer_features(panel_rows):
     X, y, time = panel_rows
-    kept = [drift(noise=s2).fit(X, y, time=time).inclusion_probability_.sum() for s2 in (0.01, 30)]
-    assert kept[0] > kept[1]
+    included = [
+        drift(noise=s2).fit(X, y, time=time).inclusion_probability_.sum() for s2 in (0.01, 30)
+    ]
+    assert included[0] > included[1]
 
 
 @pytest.mark.parametrize("kind", [Exact, Variational])

@@ -176,7 +176,7 @@ def test_gradient_matches_finite_differences(n_timesteps, boundary, rng):
 
 @BOUNDARIES
 @pytest.mark.parametrize("c", [-3.0, 1e-100, 1e80])
-def test_scaling_component(c, boundary, rng):
+def test_scaling_paths_shifts_the_log_density(c, boundary, rng):
     paths = np.cumsum(rng.normal(size=(10, 6)), axis=1)
     prior = Exact(rate=0.3, boundary=boundary)
     expected = prior.log_density(paths) - 6 * np.log(abs(c))

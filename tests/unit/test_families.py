@@ -116,7 +116,7 @@ def test_a_bounded_familys_model_never_exceeds_it(family, rng):
 
 
 @pytest.mark.parametrize("eta", [-3.0, 0.0, 2.5])
-def test_poisson_is_the_component_of_counts(eta):
+def test_poisson_is_the_distribution_of_counts(eta):
     for y in (0.0, 3.0, 40.0):
         expected = poisson.logpmf(y, np.exp(eta))
         assert_allclose(value(Poisson(), y, eta, 0.0), expected, rtol=1e-12)

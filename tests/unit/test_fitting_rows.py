@@ -57,6 +57,6 @@ def test_steps_that_move_are_centred_by_their_own_mean():
     y = np.array([0.0, 0.1, 9.0, 9.1, 20.0, 20.1])
     reading = Reading(family_named("gaussian"), "Estimator")
     rows = rows_in_memory(X, read_vectors(reading, Given(y, TIME), 6), reading, None)
-    share, variance = rows.own_means()
+    share, variance = rows.per_step_shares()
     assert (share > 0.99).all()
     assert variance > 50

@@ -25,10 +25,10 @@ def covariance(n, scale, rho, boundary):
 def test_log_density_is_the_multivariate_normal(n_timesteps, scale, rho, boundary, rng):
     paths = np.sqrt(scale) * rng.normal(size=(5, n_timesteps))
     prior = Fixed(scale=scale, autocorrelation=rho, boundary=boundary)
-    component = multivariate_normal(cov=covariance(n_timesteps, scale, rho, boundary))
+    normal = multivariate_normal(cov=covariance(n_timesteps, scale, rho, boundary))
     found = prior.evaluate(PathStats.of(paths), n_timesteps).log_density
     # Condition numbers stay below 1e3.
-    assert_allclose(found, np.atleast_1d(component.logpdf(paths)), rtol=1e-11, atol=1e-12)
+    assert_allclose(found, np.atleast_1d(normal.logpdf(paths)), rtol=1e-11, atol=1e-12)
 
 
 @BOUNDARIES

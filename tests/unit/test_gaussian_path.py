@@ -226,7 +226,7 @@ def intercept_problem(rng, dynamic, rho, n=15):
 
 
 @pytest.mark.parametrize(("dynamic", "rho"), [(1.0, 0.9), (0.2, 0.0), (1e-4, 0.5), (3.0, 0.99)])
-def test_best_intercept_component_is_as_good_as_brute_force(dynamic, rho, rng):
+def test_best_intercept_dynamics_are_as_good_as_brute_force(dynamic, rho, rng):
     h, b = intercept_problem(rng, dynamic, rho)
     found = best_intercept_dynamics(h, b, 1.0, (1.0, 0.5))
     best = max(
@@ -240,15 +240,15 @@ def test_best_intercept_component_is_as_good_as_brute_force(dynamic, rho, rng):
 
 
 @pytest.mark.parametrize("current", [(1.0, 0.5), (1e-12, 0.99999), (1e4, 0.3)])
-def test_best_intercept_component_never_lowers_the_evidence(current, rng):
+def test_best_intercept_dynamics_never_lower_the_evidence(current, rng):
     for dynamic, rho in ((1.0, 0.9), (1e-3, 0.2), (1000.0, 0.3)):
         h, b = intercept_problem(rng, dynamic, rho)
         found = best_intercept_dynamics(h, b, 1.0, current)
-        before, after = (intercept_evidence(h, b, *component) for component in (current, found))
+        before, after = (intercept_evidence(h, b, *dynamics) for dynamics in (current, found))
         assert after >= before
 
 
-def test_best_intercept_component_without_the_compiler(rng):
+def test_best_intercept_dynamics_without_the_compiler(rng):
     h, b = intercept_problem(rng, 0.5, 0.8, n=4)
     plain = best_intercept_dynamics.py_func(h, b, 1.0, (1.0, 0.5))
     assert_allclose(plain, best_intercept_dynamics(h, b, 1.0, (1.0, 0.5)), rtol=1e-12)

@@ -73,7 +73,7 @@ def at_their_noise(one, other, start):
 
 @pytest.mark.parametrize("prior", [Exact(), Fixed(0.5, 0.8)], ids=["exact", "fixed"])
 @pytest.mark.parametrize("solver", [BlockSolver(), LBFGSSolver()], ids=["block", "lbfgs"])
-def test_a_mode_is_that_of_rows_with_the_weights_the_noise_means(prior, solver):
+def test_mode_noise_by_step_equals_weights_divided_by_noise(prior, solver):
     one, other = both(lambda made: Objective.of(made, prior))
     # Sizes that decide what counts as zero come from the weights, and are given.
     other = replace(other)
@@ -97,7 +97,7 @@ def test_a_mode_is_that_of_rows_with_the_weights_the_noise_means(prior, solver):
 
 
 @pytest.mark.parametrize("directions", [0, 2])
-def test_a_posterior_is_that_of_rows_with_the_weights_the_noise_means(directions):
+def test_posterior_noise_by_step_equals_weights_divided_by_noise(directions):
     prior, unit = Learned(n_directions=directions), np.ones(P)
     one, other = both(lambda made: Bound.of(made, prior, unit, made.shared), directions=directions)
     other = replace(other, unit=one.unit)

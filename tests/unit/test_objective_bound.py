@@ -165,12 +165,12 @@ def dense_elbo(bound, data, posterior):
         )
         h = steps_sum(codes, w * z**2) / noise
         b = steps_sum(codes, w * z * (data.y - others)) / noise
-        family = intercept_components(
+        components = intercept_components(
             float(bound.intercepts.scale[j]), h.size, static=bool(data.intercept_static[j])
         )
-        log_pi = intercept_log_weights(family.count)
+        log_pi = intercept_log_weights(components.count)
         evidence = []
-        for component in components_of(family):
+        for component in components_of(components):
             factor, precision = factor_of(component, h.size)
             inner = factor.T @ np.diag(h) @ factor + np.diag(precision)
             linear = factor.T @ b
@@ -181,7 +181,7 @@ def dense_elbo(bound, data, posterior):
         phi = np.exp(score - score.max())
         phi = np.where(phi > 1e-10 * phi.sum(), phi, 0.0)
         phi /= phi.sum()
-        part, mean, var = mixture(components_of(family), log_pi, phi, h, b)
+        part, mean, var = mixture(components_of(components), log_pi, phi, h, b)
         ratio += part
         mean_eta = mean_eta + z * mean[codes]
         var_eta = var_eta + z**2 * var[codes]
@@ -294,11 +294,13 @@ def exact_log_evidence(bound, data, noise, pi):
         list(zip(components_of(bound.components()), np.log(pi), strict=True))
     ] * scaled.shape[1]
     for j in range(len(data.intercepts)):
-        family = intercept_components(
+        components = intercept_components(
             float(bound.intercepts.scale[j]), n, static=data.intercept_static[j]
         )
         choices.append(
-            list(zip(components_of(family), intercept_log_weights(family.count), strict=True))
+            list(
+                zip(components_of(components), intercept_log_weights(components.count), strict=True)
+            )
         )
     columns = [*scaled.T, *data.intercepts]
     w = data.weights

@@ -72,8 +72,8 @@ def test_value_under_the_fixed_prior_is_a_sum_of_normal_densities(rng):
     problem = objective(rng, prior)
     beta = rng.normal(size=(4, 3))
     steps = np.arange(3)
-    component = multivariate_normal(cov=0.5 * 0.7 ** np.abs(steps[:, None] - steps))
-    expected = log_likelihood(problem, problem.design.eta(beta), 0.4) + component.logpdf(beta).sum()
+    normal = multivariate_normal(cov=0.5 * 0.7 ** np.abs(steps[:, None] - steps))
+    expected = log_likelihood(problem, problem.design.eta(beta), 0.4) + normal.logpdf(beta).sum()
     assert_allclose(problem.value(problem.start(beta)), expected, rtol=1e-12)
 
 
@@ -185,9 +185,9 @@ def test_a_column_of_zeros_is_harmless(prior, size, rng):
     assert np.isfinite(blank.value(blank.start()))
 
 
-@pytest.mark.parametrize("component", [(0.0, 0.5), (0.8, 0.6)], ids=["flat", "drifting"])
+@pytest.mark.parametrize("dynamics", [(0.0, 0.5), (0.8, 0.6)], ids=["flat", "drifting"])
 @pytest.mark.parametrize("empty", [False, True])
-def test_an_intercept_contributes_its_log_evidence(component, empty, rng):
+def test_an_intercept_contributes_its_log_evidence(dynamics, empty, rng):
     """With the intercept at its posterior the value is the likelihood with it integrated out.
 
     The flat part has a flat prior of height 1 / sqrt(2 pi).
@@ -199,7 +199,7 @@ def test_an_intercept_contributes_its_log_evidence(component, empty, rng):
         problem = dataclasses.replace(problem, weights=weights)
     beta = rng.normal(size=(4, 4))
     state = problem.start(beta)
-    state.intercept_dynamics[0] = component
+    state.intercept_dynamics[0] = dynamics
     score = problem.score(state)
     start = score.copy()
     update_intercepts(problem, state, score, problem.weights, learn_dynamics=False)
@@ -208,7 +208,7 @@ def test_an_intercept_contributes_its_log_evidence(component, empty, rng):
         state.eta, problem.design.eta(beta) + problem.design.to_rows(state.intercept_mean[0])
     )
     residual = problem.y - problem.design.eta(beta)
-    covariance = component[0] * component[1] ** np.abs(codes[:, None] - codes) + np.diag(
+    covariance = dynamics[0] * dynamics[1] ** np.abs(codes[:, None] - codes) + np.diag(
         0.4 / problem.weights
     )
     inverse = np.linalg.inv(covariance)

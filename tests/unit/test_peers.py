@@ -103,15 +103,15 @@ def test_largest_strength_is_where_scikit_learn_leaves_nothing(family):
         assert design.largest() == pytest.approx(np.abs(score).max())
         return
 
-    def kept(strength):
+    def coefficients(strength):
         if family == "gaussian":
             return Lasso(alpha=strength).fit(design.X, design.y).coef_
         weight = 1 / (strength * design.y.size)
         model = LogisticRegression(l1_ratio=1, C=weight, solver="saga", tol=1e-6, max_iter=2000)
         return model.fit(design.X, design.y).coef_
 
-    assert not kept(1.01 * design.largest()).any()
-    assert kept(0.95 * design.largest()).any()
+    assert not coefficients(1.01 * design.largest()).any()
+    assert coefficients(0.95 * design.largest()).any()
 
 
 def test_losses_are_those_of_the_evaluation():

@@ -228,12 +228,12 @@ def test_stored_results_are_of_the_code_as_it_is(benchmark, panel, tmp_path, mon
     store, module = benchmark("peers").Store(tmp_path, data_of(panel)), benchmark("peer_code")
     measure = benchmark("peer_yardsticks")
     before = store.key(PEERS["skglm lasso"])
-    measure.kept(tmp_path, "pass", True, lambda: ["old"])
-    assert measure.kept(tmp_path, "pass", True, lambda: ["new"]) == ["old"]
+    measure.cached(tmp_path, "pass", True, lambda: ["old"])
+    assert measure.cached(tmp_path, "pass", True, lambda: ["new"]) == ["old"]
     monkeypatch.setattr(module, "library_fingerprint", lambda: "changed")
     module.code_digest.cache_clear()
     after = store.key(PEERS["skglm lasso"])
-    lines = measure.kept(tmp_path, "pass", True, lambda: ["new"])
+    lines = measure.cached(tmp_path, "pass", True, lambda: ["new"])
     # One more line in a benchmark is another benchmark.
     shutil.copytree(BENCHMARKS, tmp_path / "code", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(module, "__file__", str(tmp_path / "code" / "peer_code.py"))

@@ -1,4 +1,4 @@
-"""Simulated panels: shapes, reproducibility, and components that can be read off large samples."""
+"""Simulated panels: shapes, reproducibility, and distributions read off large samples."""
 
 import numpy as np
 import pytest

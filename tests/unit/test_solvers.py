@@ -280,7 +280,7 @@ def test_from_the_same_start_both_reach_the_same_mode(solver, rng):
     result = solver.solve(objective, moved, max_iter=5000, tol=1e-7)
     # Both certificates are about 1e-7, in units of posterior deviations of about .1.
     assert_allclose(result.state.beta, reference.state.beta, rtol=1e-4, atol=1e-5)
-    # The intercept's component goes on rising along a flat likelihood.
+    # The intercept's dynamics go on rising along a flat likelihood.
     assert_allclose(result.history[-1], reference.history[-1], rtol=1e-5)
 
 

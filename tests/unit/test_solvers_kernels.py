@@ -50,7 +50,7 @@ class Update:
         self.state = objective.start(beta.copy())
         self.work = RowWork(objective, self.state)
         penalty = objective.penalty(beta)
-        self.components = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
+        self.penalties = np.column_stack([penalty.omega, penalty.omega_alpha, penalty.omega_end])
 
     @property
     def paths(self):
@@ -60,7 +60,7 @@ class Update:
         order = np.asarray(order, dtype=np.int64)
         for update in self.work.update_blocks(order):
             precision = np.full(T, 1 / NOISE)
-            worst = kernel(update.inputs, precision, self.components, self.paths, 1.0)
+            worst = kernel(update.inputs, precision, self.penalties, self.paths, 1.0)
         return worst
 
     def search(self, order, kernel=search_inplace):
@@ -74,8 +74,8 @@ class Update:
         return np.concatenate([self.state.beta.ravel(), self.work.score])
 
 
-def prior_matrix(component, n):
-    omega, beside, end = component
+def prior_matrix(penalty, n):
+    omega, beside, end = penalty
     matrix = omega * np.eye(n) + beside * (np.eye(n, k=1) + np.eye(n, k=-1))
     matrix[0, 0] += end
     matrix[-1, -1] += end
@@ -113,7 +113,7 @@ def test_a_update_solves_the_dense_system_of_its_path(prior, center, weighted, r
         h = np.bincount(codes, objective.weights * X[:, i] ** 2, T) / NOISE
         b = np.bincount(codes, objective.weights * X[:, i] * residual, T) / NOISE
         expected = beta.copy()
-        expected[i] = np.linalg.solve(np.diag(h) + prior_matrix(update.components[i], T), b)
+        expected[i] = np.linalg.solve(np.diag(h) + prior_matrix(update.penalties[i], T), b)
         assert_allclose(update.state.beta, expected, rtol=1e-9, atol=1e-11)
         # The score is kept in step with the new path.
         left = objective.weights * (objective.y - objective.design.eta(expected))
@@ -132,7 +132,7 @@ def test_a_static_path_solves_one_pooled_equation(prior, center, weighted, rng):
     residual = objective.y - objective.design.eta(beta) + X[:, 3] * beta[3, codes]
     h = (objective.weights * X[:, 3] ** 2).sum() / NOISE
     b = (objective.weights * X[:, 3] * residual).sum() / NOISE
-    assert_allclose(update.state.beta[3], np.full(T, b / (h + update.components[3, 0])), rtol=1e-10)
+    assert_allclose(update.state.beta[3], np.full(T, b / (h + update.penalties[3, 0])), rtol=1e-10)
 
 
 @PRIORS
@@ -144,7 +144,7 @@ def test_a_sweep_is_one_update_after_the_other(prior, rng):
     current = beta
     for i in (4, 0, 2):
         single = Update(objective, current)
-        single.components = together.components  # the bound is that of the start of the sweep
+        single.penalties = together.penalties  # the bound is that of the start of the sweep
         single.sweep([i])
         current = single.state.beta
     assert_allclose(together.state.beta, current, rtol=1e-10, atol=1e-12)
@@ -168,7 +168,7 @@ def test_the_certificate_is_the_scaled_slope_of_the_objective(prior, center, wei
             slopes[t] = (up - down) / (2 * step)
         X, codes = dense_columns(objective)
         h = np.bincount(codes, objective.weights * X[:, i] ** 2, T) / NOISE
-        curvature = h + np.diag(prior_matrix(update.components[i], T))
+        curvature = h + np.diag(prior_matrix(update.penalties[i], T))
         assert_allclose(found, np.max(np.abs(slopes) / np.sqrt(curvature)), rtol=1e-5)
 
 

@@ -177,7 +177,7 @@ def test_steps_after_the_last(extrapolate):
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("center", [False, True])
 def test_a_forecast_integrates_over_what_is_not_known(center, sparse):
-    """p proportional to E[exp(eta)] of a normal component, by hand from the posteriors' moments."""
+    """p proportional to E[exp(eta)] of a normal distribution, by hand from posterior moments."""
     model = fitted(center=center, extrapolate="forecast")
     fit = model._fit
     mean, variance = fit.posterior.ahead(1, None)

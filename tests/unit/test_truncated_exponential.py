@@ -1,4 +1,4 @@
-"""The truncated exponential component against mpmath, over every size of rate."""
+"""The truncated exponential distribution against mpmath, over every size of rate."""
 
 import mpmath as mp
 import numpy as np

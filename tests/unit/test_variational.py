@@ -163,7 +163,7 @@ def test_gradient_matches_finite_differences(bound, rng):
 
 
 @BOUNDS
-def test_scaling_component_and_zero(bound, rng):
+def test_scaling_paths_shifts_the_log_density_and_zero_has_none(bound, rng):
     paths = np.cumsum(rng.normal(size=(5, 6)), axis=1)
     prior = Variational(rate=0.3, bound=bound)
     expected = prior.log_density(paths) - 6 * np.log(1e-30)

@@ -24,7 +24,7 @@ DOCUMENTS = ["The risk of the LOSS", "the risk of a loss.", "the net-risk: B2B #
 
 @pytest.fixture
 def many(rng):
-    """Two hundred documents of words whose frequencies differ by Zipf's component."""
+    """Two hundred documents of words whose frequencies differ by Zipf's law."""
     words = np.array([f"w{i}" for i in range(300)])
     share = 1 / np.arange(1, 301)
     return [" ".join(rng.choice(words, 80, p=share / share.sum())) for _ in range(200)]
@@ -80,9 +80,9 @@ def test_the_defaults_are_the_ranks_of_the_forecasting_experiment():
     assert (words.first, words.last, words.binary) == (101, 10101, True)
     # w00000-w00099 are in every text; from there on each 100 words are in one text less.
     texts = [" ".join(f"w{i:05d}" for i in range(n)) for n in range(100, 10_300, 100)]
-    kept = words.fit(texts).get_feature_names_out()
-    assert len(kept) == 10_001
-    assert (kept[0], kept[-1]) == ("w00100", "w10100")
+    names = words.fit(texts).get_feature_names_out()
+    assert len(names) == 10_001
+    assert (names[0], names[-1]) == ("w00100", "w10100")
 
 
 def test_batches_give_what_one_pass_gives(many):

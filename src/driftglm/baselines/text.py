@@ -91,7 +91,7 @@ class Documents:
 class TextPenalty:
     """A text baseline with what its class and parameters say about the fit.
 
-    `tol` bounds the objective, which a coefficient pulled by one deviation could raise by 1/2: its
+    `tol` bounds the objective, which a coefficient moved by one deviation could raise by 1/2: its
     root bounds the gradients.
     """
 

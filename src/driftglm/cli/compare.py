@@ -127,11 +127,10 @@ def print_comparison(comparison: Comparison) -> None:
         for step, values in zip(frame.index, frame.to_numpy(), strict=True)
     ]
     header = [str(frame.index.name), *map(str, frame.columns)]
-    if sys.stdout.isatty() and not console.fits(
-        header, rows
-    ):  # models below each other need less width
-        turned = [list(line) for line in zip(header, *rows, strict=True)]
-        header, rows = ["model", *turned[0][1:]], turned[1:]
+    # Models below each other need less width.
+    if sys.stdout.isatty() and not console.fits(header, rows):
+        transposed = [list(line) for line in zip(header, *rows, strict=True)]
+        header, rows = ["model", *transposed[0][1:]], transposed[1:]
     console.say_table(header, rows, f"{comparison.label} (* best)")
     say()
     say(verdict(comparison))

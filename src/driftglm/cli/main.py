@@ -76,7 +76,7 @@ def _report(error: BaseException) -> int:
     """Say what went wrong in one line; the exit code."""
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return INTERRUPTED
-    if type(error).__name__ == "NoArgsIsHelpError":  # a command without words: its whole help
+    if type(error).__name__ == "NoArgsIsHelpError":  # without arguments: its whole help
         sys.stderr.write(f"{error.format_message()}\n")  # type: ignore[attr-defined]
         return BAD_INPUT
     if SETTINGS.debug:

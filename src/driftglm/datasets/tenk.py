@@ -71,9 +71,9 @@ def load_10k_corpus(
     DataError
         If a file is missing, damaged or cannot be read; the message names file and line.
     """
-    place = Path(dir).absolute()  # texts are read later, maybe from another working folder
+    folder = Path(dir).absolute()  # texts are read later, maybe from another working folder
     limits = Limits(max_document_bytes, max_archive_bytes)
-    reading = _read_years(place, _chosen_years(place, years), limits, verbose=verbose)
+    reading = _read_years(folder, _chosen_years(folder, years), limits, verbose=verbose)
     frame = pd.DataFrame(reading.rows.values(), columns=_COLUMNS)
     frame = frame.assign(date=pd.to_datetime(frame["date"]), cik=frame["cik"].astype("Int64"))
     checks = (*known_figures(frame, reading.lines), *_date_checks(frame))

@@ -69,15 +69,15 @@ def load_text_panel(
     DataError
         If a file is missing or a date cannot be read; the message names file and row.
     """
-    place = Path(path).absolute()  # texts are read later, maybe from another working folder
+    source = Path(path).absolute()  # texts are read later, maybe from another working folder
     columns = _Columns(key, date, text, file, date_format)
-    table = _find(place, "documents") if place.is_dir() else place
-    rows = _text_files(place, columns) if table is None else _texts_of(table, columns)
+    table = _find(source, "documents") if source.is_dir() else source
+    rows = _text_files(source, columns) if table is None else _texts_of(table, columns)
     frame, reader = rows.usable()
     checks: list[Check] = []
-    if place.is_dir():
-        frame = join_macro(join_companies(frame, place, checks), place, checks)
-    what, n_rows = f"text panel {place.name}", len(rows.frame)
+    if source.is_dir():
+        frame = join_macro(join_companies(frame, source, checks), source, checks)
+    what, n_rows = f"text panel {source.name}", len(rows.frame)
     provenance = Provenance(what, n_rows, len(frame), dict(rows.dropped), tuple(checks))
     provenance.report_differences()
     return TextCorpus(frame, provenance, Documents(np.arange(len(frame)), reader))

@@ -1,4 +1,4 @@
-"""From rows to columns: a matrix is turned once, before a fit."""
+"""From rows to columns: storing X by column, once, before a fit."""
 
 from __future__ import annotations
 

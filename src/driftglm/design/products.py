@@ -27,18 +27,18 @@ def times(X: FloatArray | csr_array, columns: FloatArray, threads: int) -> Float
 
 @kernel
 def _times_inplace(csr: Csr, start: int, stop: int, columns: FloatArray, out: FloatArray) -> None:
-    first, places, values = csr
+    first, positions, values = csr
     n_columns = columns.shape[1]
     for n in range(start, stop):
         row, last = out[n], first[n + 1]
         even = last - (last - first[n]) % 4
         for k in range(first[n], even, 4):  # four entries for every look at the row
-            one, two = columns[np.uint32(places[k])], columns[np.uint32(places[k + 1])]
-            three, four = columns[np.uint32(places[k + 2])], columns[np.uint32(places[k + 3])]
+            one, two = columns[np.uint32(positions[k])], columns[np.uint32(positions[k + 1])]
+            three, four = columns[np.uint32(positions[k + 2])], columns[np.uint32(positions[k + 3])]
             a, b, c, d = values[k], values[k + 1], values[k + 2], values[k + 3]
             for r in range(n_columns):
                 row[r] += (a * one[r] + b * two[r]) + (c * three[r] + d * four[r])
         for k in range(even, last):
-            one, a = columns[np.uint32(places[k])], values[k]
+            one, a = columns[np.uint32(positions[k])], values[k]
             for r in range(n_columns):
                 row[r] += a * one[r]

@@ -230,7 +230,7 @@ class WorkerScores:
             return self.number, made, what, whole if by_row is None else by_row[engine.where[n]]
 
         return engine.ask(
-            "score", told, lambda n: told(n, (self.basis, self.taken[engine.seen[n]]))
+            "ask_scores", told, lambda n: told(n, (self.basis, self.taken[engine.seen[n]]))
         )
 
 

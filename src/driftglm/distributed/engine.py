@@ -36,7 +36,7 @@ N_TRIES = 10
 """Times a partition may be lost during one question."""
 
 Arguments = Callable[[int], tuple[Any, ...]]
-Plan = tuple[str, Callable[[str], Future]]
+Submission = tuple[str, Callable[[str], Future]]
 """A worker, and what submits a task to it or to another one."""
 
 
@@ -77,9 +77,9 @@ class Engine:
     specs: list[Spec]
     where: list[IntArray]
     seen: list[IntArray]
-    fit: str = field(default_factory=lambda: uuid.uuid4().hex)
+    fit_id: str = field(default_factory=lambda: uuid.uuid4().hex)
     traffic: Traffic = field(default_factory=Traffic)
-    _homes: dict[int, str] = field(default_factory=dict)
+    _worker_of: dict[int, str] = field(default_factory=dict)
     _generations: Counter[int] = field(default_factory=Counter)
     _tidied: int = 0
 
@@ -90,9 +90,9 @@ class Engine:
 
     def open(self, wanted: list[Wanted]) -> list[Summary]:
         """Load all partitions; returns what is to be known of each."""
-        homes = sorted(self._workers())
+        workers = sorted(self._workers())
         for number in range(self.count):
-            self._homes[number] = homes[number * len(homes) // self.count]
+            self._worker_of[number] = workers[number * len(workers) // self.count]
         return self._load(range(self.count), wanted)
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class Engine:
         # Workers that are gone hold nothing.
         gone = OSError, RuntimeError, ValueError, TimeoutError, dask_distributed().CancelledError
         with contextlib.suppress(*gone):
-            self.client.run(forget, self.fit, on_error="ignore")
+            self.client.run(forget, self.fit_id, on_error="ignore")
 
     def ask(self, what: str, told: Arguments, again: Arguments | None = None) -> list[Any]:
         """One job a partition, answers in the order of partitions.
@@ -144,71 +144,71 @@ class Engine:
         self.ask("take_off", lambda _: (shift, constant))
 
     def _round(self, what: str, todo: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        by_home, shifted = self._by_home(todo), self.specs[0].shift is not None
+        by_worker, shifted = self._by_worker(todo), self.specs[0].shift is not None
         self.traffic.rounds += 1
         self.traffic.sent += _size(list(todo.values()))
-        plans: list[Plan] = []
-        for home, numbers in by_home.items():
+        submissions: list[Submission] = []
+        for worker, numbers in by_worker.items():
             jobs: list[Job] = [((n, self._generations[n], shifted), what, todo[n]) for n in numbers]
-            plans.append((home, partial(self._submit, serve, self.fit, jobs)))
-        results = self._finished(plans)
+            submissions.append((worker, partial(self._submit, serve, self.fit_id, jobs)))
+        results = self._finished(submissions)
         if self.traffic.total - self._tidied > TIDY:
             # Messages of tasks that are done lie about in reference cycles; Python collects them
             # by the number of objects, not by their size.
             self._tidied = self.traffic.total
             gc.collect()
-        for numbers, (address, answers) in zip(by_home.values(), results, strict=True):
+        for numbers, (address, answers) in zip(by_worker.values(), results, strict=True):
             for number, answer in zip(numbers, answers, strict=True):
-                if not isinstance(answer, str):  # else it was a stranger that was asked
-                    self._homes[number] = address
+                if not isinstance(answer, str):  # else a worker without the partition answered
+                    self._worker_of[number] = address
                 self.traffic.received += _size(answer)
                 yield number, answer
 
-    def _by_home(self, numbers: Iterable[int]) -> dict[str, list[int]]:
+    def _by_worker(self, numbers: Iterable[int]) -> dict[str, list[int]]:
         """The partitions of every worker."""
         out: dict[str, list[int]] = {}
         for number in numbers:
-            out.setdefault(self._homes[number], []).append(number)
+            out.setdefault(self._worker_of[number], []).append(number)
         return out
 
     def _submit(self, function: Callable[..., object], *args: object) -> Future:
         """A task for a worker, the last argument, or for another one if that is gone."""
-        place = {"workers": [args[-1]], "allow_other_workers": True}
-        return self.client.submit(function, *args[:-1], pure=False, **place)
+        target = {"workers": [args[-1]], "allow_other_workers": True}
+        return self.client.submit(function, *args[:-1], pure=False, **target)
 
     def _load(self, numbers: Sequence[int], wanted: list[Wanted] | None = None) -> list[Any]:
         """Load partitions, one at a time on every worker: a block beside its columns is large."""
         if wanted is None:
-            self._rehouse(numbers)
+            self._reassign(numbers)
         self._generations.update(numbers)
         found: dict[int, Any] = {}
-        for heads in zip_longest(*self._by_home(numbers).values()):
+        for heads in zip_longest(*self._by_worker(numbers).values()):
             batch = [number for number in heads if number is not None]
-            plans = [(self._homes[n], partial(self._submit_load, n, wanted)) for n in batch]
-            for number, (address, summary) in zip(batch, self._finished(plans), strict=True):
-                self._homes[number] = address
+            loads = [(self._worker_of[n], partial(self._submit_load, n, wanted)) for n in batch]
+            for number, (address, summary) in zip(batch, self._finished(loads), strict=True):
+                self._worker_of[number] = address
                 found[number] = summary
         return [found[number] for number in numbers]
 
-    def _submit_load(self, number: int, wanted: list[Wanted] | None, home: str) -> Future:
+    def _submit_load(self, number: int, wanted: list[Wanted] | None, worker: str) -> Future:
         block = self.blocks[number]
         if hasattr(block, "__dask_graph__"):
-            # Anywhere: tasks with a place wait for ever if they were waiting for it when the last
+            # Anywhere: tasks with a worker wait for ever if they were waiting for it when the last
             # worker died, and all that ask for a block later wait for the same tasks.
             block = self.client.compute(block)
         asked = None if wanted is None else wanted[number]
         known = (number, self._generations[number]), self.specs[number]
-        return self._submit(load, block, self.fit, *known, asked, home)
+        return self._submit(load, block, self.fit_id, *known, asked, worker)
 
-    def _rehouse(self, numbers: Sequence[int]) -> None:
+    def _reassign(self, numbers: Sequence[int]) -> None:
         """Give partitions whose worker is gone to those that have the fewest."""
-        homes = sorted(self._workers())
-        moving = [n for n in numbers if self._homes[n] not in homes]
-        held = Counter(self._homes[n] for n in range(self.count) if n not in set(moving))
+        workers = sorted(self._workers())
+        moving = [n for n in numbers if self._worker_of[n] not in workers]
+        held = Counter(self._worker_of[n] for n in range(self.count) if n not in set(moving))
         for number in moving:
-            home = min(homes, key=lambda each: held[each])
-            self._homes[number] = home
-            held[home] += 1
+            worker = min(workers, key=lambda each: held[each])
+            self._worker_of[number] = worker
+            held[worker] += 1
 
     def _workers(self) -> list[str]:
         end = time.monotonic() + PATIENCE
@@ -227,7 +227,7 @@ class Engine:
             "again."
         )
 
-    def _finished(self, plans: Sequence[Plan]) -> list[Any]:
+    def _finished(self, submissions: Sequence[Submission]) -> list[Any]:
         """Results of tasks, once all are done; raises where none will come.
 
         A task whose worker is gone is submitted anew for another one: Dask forgets those that were
@@ -235,8 +235,8 @@ class Engine:
         what comes too late.
         """
         wait = dask_distributed().wait
-        homes = [home for home, _ in plans]
-        futures = [submit(home) for home, submit in plans]
+        asked = [worker for worker, _ in submissions]
+        futures = [submit(worker) for worker, submit in submissions]
         while True:
             try:
                 wait(futures, timeout=WAKE)
@@ -244,9 +244,9 @@ class Engine:
             except TimeoutError:
                 workers = sorted(self._workers())
             for k, future in enumerate(futures):
-                if future.status == "pending" and homes[k] not in workers:
-                    homes[k] = workers[k % len(workers)]
-                    futures[k] = plans[k][1](homes[k])
+                if future.status == "pending" and asked[k] not in workers:
+                    asked[k] = workers[k % len(workers)]
+                    futures[k] = submissions[k][1](asked[k])
         found = list(self.client.gather(futures))
         for future in futures:  # else Dask would do them again if their worker died
             future.release()

@@ -24,19 +24,19 @@ INDEX = 4
 class Packed(NamedTuple):
     """Lower triangles (n_steps, m (m + 1) / 2) of symmetric matrices, zeros left out if many.
 
-    `places` is where the numbers belong; None: everywhere.
+    `positions` is where the numbers belong; None: everywhere.
     """
 
     numbers: FloatArray
-    places: np.ndarray | None
+    positions: np.ndarray | None
     n_steps: int
 
     def triangles(self, m: int) -> FloatArray:
         """(n_steps, m (m + 1) / 2)."""
         size, out = m * (m + 1) // 2, self.numbers
-        if self.places is not None:
+        if self.positions is not None:
             out = np.zeros(self.n_steps * size)
-            out[self.places] = self.numbers
+            out[self.positions] = self.numbers
         return out.reshape(self.n_steps, size)
 
 
@@ -48,9 +48,9 @@ def block_gram(part: ColumnDesign, curvature: FloatArray | None) -> Packed:
     with one_thread():  # the same digits on any number of threads
         for t, out in enumerate(flat.reshape(n_steps, lower[0].size)):
             out[:] = _of_step(part, curvature, t)[lower]
-    places = np.flatnonzero(flat)
-    if flat.size < np.iinfo(np.uint32).max and places.size * (8 + INDEX) < 8 * flat.size:
-        return Packed(flat[places], places.astype(np.uint32), n_steps)
+    positions = np.flatnonzero(flat)
+    if flat.size < np.iinfo(np.uint32).max and positions.size * (8 + INDEX) < 8 * flat.size:
+        return Packed(flat[positions], positions.astype(np.uint32), n_steps)
     return Packed(flat, None, n_steps)
 
 

@@ -22,9 +22,9 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.distributed.client import Client, Future, Tasks
 from driftglm.solvers.text_engine import (
+    FixedInputs,
     PosteriorPass,
     PosteriorReport,
-    PosteriorScene,
     Words,
     sweep_chunks_inplace,
     update_chunks_inplace,
@@ -91,15 +91,13 @@ class Sweep(NamedTuple):
     log_rate: FloatArray
 
 
-def _update(
-    words: Words, scene: PosteriorScene, message: Message, before: Updated | None
-) -> Updated:
+def _update(words: Words, fixed: FixedInputs, message: Message, before: Updated | None) -> Updated:
     """Posteriors after a pass, in new arrays: those before may be asked for again."""
     if before is None:
-        paths = scene.start_paths(words.background.shape[0])
+        paths = fixed.start_paths(words.background.shape[0])
     else:
         paths = _of_components((part.copy() for part in before.paths), message.remaining)
-    return Updated(paths, update_chunks_inplace(words, scene, message.inputs, paths, None))
+    return Updated(paths, update_chunks_inplace(words, fixed, message.inputs, paths, None))
 
 
 def _of_components(paths: Iterable[FloatArray], components: BoolArray | None) -> Paths:
@@ -147,21 +145,21 @@ class TextEngine(Tasks):
     def words(self, problem: TextProblem) -> list[Future]:
         """Counts and background of every bundle, on the workers."""
         if self._words is None or self._words[0] is not problem:
-            places = self.bundles(problem.n_words)
-            counts = problem.remote or [_counts(problem, place) for place in places]
-            pairs = zip(places, counts, strict=True)
+            bundles = self.bundles(problem.n_words)
+            counts = problem.remote or [_counts(problem, bundle) for bundle in bundles]
+            pairs = zip(bundles, counts, strict=True)
             sent = [
-                self.submit(Words, place.chunks, part, problem.background[place.words])
-                for place, part in pairs
+                self.submit(Words, bundle.chunks, part, problem.background[bundle.words])
+                for bundle, part in pairs
             ]
             self._words = problem, sent
         return self._words[1]
 
     # ------------------------------------------------------------ for the solvers
 
-    def posteriors(self, problem: TextProblem, scene: PosteriorScene) -> DaskPosteriors:
+    def posteriors(self, problem: TextProblem, fixed: FixedInputs) -> DaskPosteriors:
         """Every word's path at zero."""
-        return DaskPosteriors(self, problem, scene)
+        return DaskPosteriors(self, problem, fixed)
 
     def sweep(
         self,
@@ -176,7 +174,7 @@ class TextEngine(Tasks):
         message = self.send(Sweep(order, (penalties[:0], *inputs[1:]), log_rate), log_rate)
         if self._effects is None or self._effects[0] is not problem:
             self._effects = problem, self.share(problem.effects())
-        places = self.bundles(problem.n_words)
+        bundles = self.bundles(problem.n_words)
         tasks = [
             self.submit(
                 _sweep,
@@ -186,10 +184,10 @@ class TextEngine(Tasks):
                 penalties if penalties.shape[0] == 1 else penalties[bundle.words],
                 beta[bundle.words],
             )
-            for words, bundle in zip(self.words(problem), places, strict=True)
+            for words, bundle in zip(self.words(problem), bundles, strict=True)
         ]
         found = self.gather(tasks)
-        for bundle, (moved, _, _) in zip(places, found, strict=True):
+        for bundle, (moved, _, _) in zip(bundles, found, strict=True):
             beta[bundle.words] = moved
         return np.concatenate([f[1] for f in found]), np.concatenate([f[2] for f in found])
 
@@ -205,10 +203,10 @@ def _counts(problem: TextProblem, bundle: Bundle) -> WordCounts:
 class DaskPosteriors:
     """The words' posteriors, which stay on the workers until the fit ends."""
 
-    def __init__(self, engine: TextEngine, problem: TextProblem, scene: PosteriorScene) -> None:
+    def __init__(self, engine: TextEngine, problem: TextProblem, fixed: FixedInputs) -> None:
         self.engine, self.n_words = engine, problem.n_words
-        self.places = engine.bundles(problem.n_words)
-        self.words, self.scene = engine.words(problem), engine.share(scene)
+        self.bundles = engine.bundles(problem.n_words)
+        self.words, self.fixed = engine.words(problem), engine.share(fixed)
         self.now: list[Future | None] = [None] * len(self.words)
         self.remaining: BoolArray | None = None
 
@@ -217,7 +215,7 @@ class DaskPosteriors:
         engine = self.engine
         message = engine.send(Message(inputs, self.remaining), inputs.log_rate)
         after = [
-            engine.submit(_update, words, self.scene, message, before)
+            engine.submit(_update, words, self.fixed, message, before)
             for words, before in zip(self.words, self.now, strict=True)
         ]
         reports = engine.gather([engine.submit(attrgetter("report"), each) for each in after])
@@ -232,15 +230,15 @@ class DaskPosteriors:
     def put(self, paths: Paths) -> None:
         """Go on from here."""
         self.remaining = None
-        parts = [tuple(part[place.words] for part in paths) for place in self.places]
+        parts = [tuple(part[bundle.words] for part in paths) for bundle in self.bundles]
         self.now = [self.engine.submit(Updated, part, None) for part in parts]
 
     def paths(self) -> Paths:
         """Where they have come to, one bundle after the other."""
         whole: list[FloatArray] = []
-        for place, each in zip(self.places, self.now, strict=True):
+        for bundle, each in zip(self.bundles, self.now, strict=True):
             (found,) = self.engine.gather([self.engine.submit(attrgetter("paths"), each)])
             whole = whole or [np.empty((self.n_words, *part.shape[1:])) for part in found]
             for target, part in zip(whole, found, strict=True):
-                target[place.words] = part
+                target[bundle.words] = part
         return _of_components(whole, self.remaining)

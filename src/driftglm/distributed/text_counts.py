@@ -124,8 +124,8 @@ class RemoteCounts:
     def by_context(self, member: IntArray, n_contexts: int) -> list[Future]:
         """Counts by word of every bundle; the blocks are not needed afterwards."""
         members = [self.engine.share(member[first:last]) for first, last in pairwise(self.starts)]
-        places = self.engine.bundles(self.shape[1])
-        return [self._bundle(place, members, n_contexts) for place in places]
+        bundles = self.engine.bundles(self.shape[1])
+        return [self._bundle(bundle, members, n_contexts) for bundle in bundles]
 
     def _bundle(self, bundle: Bundle, members: list[Future], n_contexts: int) -> Future:
         pieces, across = [], 0

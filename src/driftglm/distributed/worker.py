@@ -34,7 +34,7 @@ LOST, UNTOLD = "lost", "untold"
 """Answers of a worker without the partition, and of one without what it was told about it."""
 
 
-class Lost(Exception):  # noqa: N818 (not an error: the client tells again)
+class Untold(Exception):  # noqa: N818 (not an error: the client tells again)
     """The worker has the partition, but not what it was told earlier."""
 
 
@@ -114,7 +114,7 @@ class Change(NamedTuple):
 
 
 @dataclass
-class Run:
+class PassState:
     """A pass under way: the score at the number of changes `done` since its start."""
 
     number: int
@@ -150,7 +150,7 @@ class Partition:
     step_offsets: IntArray
     generation: int
     shifted: bool = False
-    run: Run | None = None
+    run: PassState | None = None
     scores: tuple[int, FloatArray | Path] | None = None
 
     @property
@@ -237,10 +237,10 @@ class Partition:
         if start is not None:
             score, curvature, moments = start
             room = np.zeros((2, self.n_rows)) if moments else None
-            self.run = Run(number, score.copy(), curvature, room)
+            self.run = PassState(number, score.copy(), curvature, room)
         run = self.run
         if run is None or run.number != number or run.done != first:
-            raise Lost
+            raise Untold
         for change in changes:
             run.apply(self.columns, change)
         if features is None:
@@ -251,34 +251,34 @@ class Partition:
         found = np.stack([part.gradient(run.score), part.sums(weights)])
         return found, block_gram(part, run.curvature) if gram else None
 
-    def score(
+    def ask_scores(
         self,
         number: int,
         made: tuple[FloatArray, FloatArray] | None,
         what: str,
         argument: FloatArray,
-        place: Path,
+        file: Path,
     ) -> FloatArray:
         """One of the methods of `Scores`; `made` is basis and what is taken off at each step."""
         if made is not None:
-            self._project(number, *made, place)
+            self._project(number, *made, file)
         if self.scores is None or self.scores[0] != number:
-            raise Lost
+            raise Untold
         values = self.scores[1]
         if isinstance(values, Path):
             values = np.fromfile(values).reshape(self.n_rows, -1)
         return np.asarray(getattr(ArrayScores(values, self.step_offsets), what)(argument))
 
-    def _project(self, number: int, basis: FloatArray, taken: FloatArray, place: Path) -> None:
+    def _project(self, number: int, basis: FloatArray, taken: FloatArray, file: Path) -> None:
         out = np.zeros((self.n_rows, basis.shape[1]))
         for features, part in self._features:
             out += part.project(basis[features])
         out -= np.repeat(taken, np.diff(self.step_offsets), axis=0)
         self.scores = number, out
         if isinstance(self.columns, FileColumns):  # else there is memory for them
-            place.parent.mkdir(parents=True, exist_ok=True)
-            out.tofile(place)
-            self.scores = number, place
+            file.parent.mkdir(parents=True, exist_ok=True)
+            out.tofile(file)
+            self.scores = number, file
 
 
 @dataclass
@@ -317,11 +317,11 @@ _LOCK = threading.Lock()
 
 
 def load(
-    block: MatrixLike, fit: str, place: tuple[int, int], spec: Spec, wanted: Wanted | None
+    block: MatrixLike, fit_id: str, version: tuple[int, int], spec: Spec, wanted: Wanted | None
 ) -> tuple[str, Summary | None]:
     """Make a block of rows a partition of this worker; returns its address and a Summary.
 
-    `place` is the number of the partition and its generation.
+    `version` is the number of the partition and its generation.
     """
     from sklearn.utils import check_array
 
@@ -338,10 +338,10 @@ def load(
     ordinary = chosen if spec.ordinary is None else chosen[:, spec.ordinary]
     design, _ = ColumnDesign.from_matrix(ordinary, spec.codes, spec.n_steps)
     counts = np.diff(design.segments, axis=1)
-    store = _store(fit)
+    store = _store(fit_id)
     if store is not None:
         with store.lock:
-            store.add(*place, design, spec)
+            store.add(*version, design, spec)
     if wanted is None:
         return _address(), None
     ends = (X.min(axis=0), X.max(axis=0)) if X.shape[0] else ()
@@ -354,9 +354,9 @@ Job = tuple[tuple[int, int, bool], str, tuple[Any, ...]]
 """Partition, its generation and whether it is shifted; what to do, arguments."""
 
 
-def serve(fit: str, jobs: list[Job]) -> tuple[str, list[Any]]:
+def serve(fit_id: str, jobs: list[Job]) -> tuple[str, list[Any]]:
     """Do jobs on some partitions, one after the other; returns this worker's address too."""
-    store = _STORES.get(fit)
+    store = _STORES.get(fit_id)
     if store is None:
         return _address(), [LOST] * len(jobs)
     with store.lock:
@@ -370,18 +370,18 @@ def _answer(store: Store, job: Job) -> Any:
         return LOST
     if partition.shifted != shifted and what != "take_off":
         return LOST  # a late job, of before or after the shift
-    place = (store.folder / f"{number}-scores",) if what == "score" else ()
+    file = (store.folder / f"{number}-scores",) if what == "ask_scores" else ()
     try:
-        return getattr(partition, what)(*arguments, *place)
-    except Lost:
+        return getattr(partition, what)(*arguments, *file)
+    except Untold:
         return UNTOLD
 
 
-def forget(fit: str) -> None:
+def forget(fit_id: str) -> None:
     """Free what a fit holds on this worker."""
     with _LOCK:
-        _FORGOTTEN.add(fit)
-        store = _STORES.pop(fit, None)
+        _FORGOTTEN.add(fit_id)
+        store = _STORES.pop(fit_id, None)
     if store is None:
         return
     with store.lock:
@@ -400,18 +400,18 @@ def shape_of(block: MatrixLike) -> tuple[int, int]:
     return int(shape[0]), int(shape[1]) if len(shape) > 1 else -1
 
 
-def _store(fit: str) -> Store | None:
+def _store(fit_id: str) -> Store | None:
     with _LOCK:
-        if fit in _FORGOTTEN:
+        if fit_id in _FORGOTTEN:
             return None
-        if fit not in _STORES:
+        if fit_id not in _STORES:
             worker = _worker()
             limit = getattr(worker.memory_manager, "memory_limit", None)
-            folder = Path(worker.local_directory) / f"driftglm-{fit}"
+            folder = Path(worker.local_directory) / f"driftglm-{fit_id}"
             psutil: Any = import_module("psutil")  # distributed needs it too
             used = psutil.Process().memory_info().rss
-            _STORES[fit] = Store(folder, SHARE * limit - used if limit else np.inf)
-        return _STORES[fit]
+            _STORES[fit_id] = Store(folder, SHARE * limit - used if limit else np.inf)
+        return _STORES[fit_id]
 
 
 def _worker() -> Any:

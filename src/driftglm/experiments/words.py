@@ -158,9 +158,9 @@ def count_words(
     columns = RankedVocabulary(first=1, last=None, binary=False, dtype=np.int32).fit(needed)
     texts = counted(corpus.texts(), len(corpus), "counting words", verbose=verbose)
     matrix = columns.transform(texts)
-    place = columns.vocabulary_
-    chosen = np.array([place[word] for word in overall[first - 1 : last]], dtype=np.int64)
-    result = WordCounts(matrix, tuple(place), chosen)
+    positions = columns.vocabulary_
+    chosen = np.array([positions[word] for word in overall[first - 1 : last]], dtype=np.int64)
+    result = WordCounts(matrix, tuple(positions), chosen)
     if store is not None:
         _store(store, result)
     return result

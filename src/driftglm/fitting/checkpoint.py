@@ -89,20 +89,20 @@ class Checkpoint:
     @classmethod
     def at(cls, path: FilePath, fingerprint: Fingerprint) -> Checkpoint:
         """The one in a file, or a new one where there is no file."""
-        place = Path(path)
-        if not place.exists():
-            if not place.parent.is_dir():
+        file = Path(path)
+        if not file.exists():
+            if not file.parent.is_dir():
                 raise DataError(
                     f"checkpoint={str(path)!r} lies in a folder that is not there; make it first."
                 )
-            return cls(place, fingerprint)
-        facts, arrays = load(place)
+            return cls(file, fingerprint)
+        facts, arrays = load(file)
         if facts.get("kind") != KIND:
             raise DamagedFileError(
-                f"{place} is no checkpoint and is left alone; name another file for it."
+                f"{file} is no checkpoint and is left alone; name another file for it."
             )
-        fingerprint.check(place, str(facts["text"]), arrays["sums"])
-        return cls(place, fingerprint, decode(facts["stages"], arrays))
+        fingerprint.check(file, str(facts["text"]), arrays["sums"])
+        return cls(file, fingerprint, decode(facts["stages"], arrays))
 
     def next_stage(self, coupling: Coupling) -> Stage:
         """The journal of the next solver run."""

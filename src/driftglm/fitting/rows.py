@@ -167,7 +167,7 @@ class Rows:
         """What the shared directions are found from."""
         return RowSample(self.ordinary, self.codes, self.weights, threads=self.threads)
 
-    def own_means(self) -> tuple[FloatArray, float]:
+    def per_step_shares(self) -> tuple[FloatArray, float]:
         """The share of its own mean by which each step is centred, and the variance it comes from.
 
         `variance` is that of the steps' intercepts beyond chance (DerSimonian and Laird's

@@ -42,8 +42,8 @@ def read_counts(counts: MatrixLike, words: Words | None) -> csr_array:
                 "is a word of the model; name the columns by the vocabulary."
             )
         here, there = np.array(found).T
-        places = (np.ones(here.size), (there, here))
-        return csr_array(table @ csr_array(places, shape=(table.shape[1], len(words))))
+        entries = (np.ones(here.size), (there, here))
+        return csr_array(table @ csr_array(entries, shape=(table.shape[1], len(words))))
     if table.shape[1] != len(words):
         raise DataError(
             f"counts has {table.shape[1]} columns but the vocabulary has {len(words)} words; "

@@ -44,7 +44,7 @@ def views_of(
     """
     if not responses[0].intercept:
         return [View("per-step", None)], *responses[0].design()
-    found = [each.own_means() for each in responses]
+    found = [each.per_step_shares() for each in responses]
     per_step = View("per-step", np.mean([share for share, _ in found], axis=0))
     residual = View("residual", None, flat_first=True)
     raw, order = responses[0].design()

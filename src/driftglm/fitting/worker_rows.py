@@ -232,8 +232,8 @@ def _engine(opened: OpenBlocks, always_in: BoolArray) -> tuple[Engine, list[Want
     owner = opened.reading.owner
     ordinary = np.flatnonzero(~always_in) if always_in.any() else None
     # Where each used row stands once they are sorted by step.
-    place = np.empty(int(used_rows.sum()), dtype=np.int64)
-    place[np.argsort(codes[used_rows], kind="stable")] = np.arange(place.size)
+    position = np.empty(int(used_rows.sum()), dtype=np.int64)
+    position[np.argsort(codes[used_rows], kind="stable")] = np.arange(position.size)
     chosen = np.empty(0, dtype=np.int64)
     enough = (~always_in).sum() >= COLUMNS_PER_DIRECTION
     if opened.reading.n_directions and enough:
@@ -249,7 +249,7 @@ def _engine(opened: OpenBlocks, always_in: BoolArray) -> tuple[Engine, list[Want
         some = None if used.all() else np.flatnonzero(used)
         start, end = before[first], before[last]
         specs.append(Spec(local.astype(np.int64), steps.size, some, ordinary, owner))
-        where.append(np.sort(place[start:end]))
+        where.append(np.sort(position[start:end]))
         seen.append(steps)
         inside = chosen[(chosen >= start) & (chosen < end)] - start
         wanted.append(Wanted(np.sort(inside), np.flatnonzero(always_in)))

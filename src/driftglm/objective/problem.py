@@ -26,8 +26,19 @@ N_HALVINGS = 40
 class Noise:
     """The noise variance: given, or estimated with a weak scaled-inverse-chi-squared prior.
 
-    Without the prior and the floor, joint estimation runs to s2 = 0 as soon as there are as
-    many features as rows per step. `least` is the floor where the family has a natural one.
+    Without the prior and the floor, joint estimation runs to noise variance 0 as soon as there are
+    as many features as rows per step.
+
+    Parameters
+    ----------
+    given
+        The value, if the user knows it; None: it is estimated.
+    reference
+        Where estimation starts, and the scale of the prior: var(y), or a dispersion of 1.
+    degrees
+        Degrees of freedom of the prior: the rows it is worth.
+    least
+        The floor where the family has a natural one; None: a small share of the reference.
     """
 
     given: float | None

@@ -157,10 +157,10 @@ def comparison(frame: pd.DataFrame, label: str) -> Figure:
     """Mean loss by test step, a line a model; the legend is in the order of the last step."""
     figure = new_figure(PAGE, max(2.8, 0.4 + 0.17 * frame.shape[1]))
     axes = figure.subplots()
-    places = np.arange(len(frame))
+    positions = np.arange(len(frame))
     for k, name in enumerate(frame.columns):
         look = line_style(k) | {"markersize": 4.0}
-        axes.plot(places, frame[name].to_numpy(dtype=float), label=shown(name), **look)
+        axes.plot(positions, frame[name].to_numpy(dtype=float), label=shown(name), **look)
     axes.set_xticks(*ticks(list(frame.index), PAGE - 2.4))
     axes.set_xlabel(shown(frame.index.name or "step"), fontsize=TEXT)
     axes.set_ylabel(label, fontsize=TEXT)
@@ -197,11 +197,11 @@ def words(
     axes.margins(x=0.03 if last else 0.5)
     low, high = axes.get_ylim()
     room = 0.055 * (high - low) * 2.8 / figure.get_figheight()
-    for j, place in enumerate(apart(values[last], room)):
+    for j, position in enumerate(apart(values[last], room)):
         axes.annotate(
             shown(names[j]),
             xy=(last, values[last, j]),
-            xytext=(1.02, place),
+            xytext=(1.02, position),
             textcoords=axes.get_yaxis_transform(),
             va="center",
             fontsize=SMALL,

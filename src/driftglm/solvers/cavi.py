@@ -1,10 +1,10 @@
 """Coordinate ascent on the evidence lower bound, one path at a time.
 
 A pass updates the intercepts, then the shared directions, then the paths (most correlated first),
-then the noise, then the weights of the mixture; each step is the exact maximiser given the rest, so
-that the bound never falls. Where a family's model is not a bound, steps are checked and shortened
-instead. Paths that are almost surely zero are updated every few passes only, and components no
-feature uses are dropped, if the weights have no prior.
+then the noise, then the weights of the mixture; each update is the exact maximiser given the rest,
+so that the bound never falls. Where a family's model is not a bound, updates are checked and
+shortened instead. Paths that are almost surely zero are updated every few passes only, and
+components no feature uses are dropped, if the weights have no prior.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
 from driftglm.solvers.damping import damp_inplace
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Snapshot
-from driftglm.solvers.kernels import gradient_inplace, shift_inplace
+from driftglm.solvers.kernels import gradient_inplace, update_score_inplace
 from driftglm.solvers.rowstate import RowWork
 from driftglm.solvers.shared import update_shared
 
 INCLUDED = 0.5
+"""A path more likely than this not to be zero counts as included, in messages of progress."""
 BOLD, BOLDEST = 10, 300
 """EM steps for the weights taken at once after a pass over all paths: few at first, when the
 evidences are still far from final and a component lost is lost for good, more in later rounds."""
 RARE = 0.1
-"""Paths less likely than this to matter are updated once a pass, the others N_INNER times more."""
+"""Paths less likely than this to matter are updated once a round, the others N_INNER times more."""
 N_INNER = 4
 CAUTION = 0.25
+"""Damping of the one step that is not checked: the first from paths given as a start."""
 N_FIRST, FIRST_RISE = 30, 0.1
 """Steps for intercepts and shared directions before the first update of a path, at most, and the
 rise of the bound (in nats) below which they end."""
@@ -94,7 +96,7 @@ def _update_paths_inplace(
             linear[i, t] = b[t]
         phi[i] = new_phi
         divergence[i] = new_divergence
-        shift_inplace(columns[1], i, change, rows)
+        update_score_inplace(columns[1], i, change, rows)
 
 
 @dataclass
@@ -205,7 +207,7 @@ class CAVISolver(Solver[Bound, Posterior]):
     flat_first: bool = False
 
     def run(self, run: Run[Bound, Posterior]) -> SolverResult[Posterior]:
-        """Ascend until a pass over all paths raises the bound by less than 0.1 `tol` per row."""
+        """Ascend until a round raises the bound by less than RISE (or RISE_SLOW) tol per row."""
         pairs = zip(run.problems, run.states, strict=True)
         climb = _Climb(run, [_Work(bound, posterior) for bound, posterior in pairs])
         n_rows = run.problems[0].n_rows
@@ -338,16 +340,16 @@ class _Climb:
                 work.update(work.order[work.state.inclusion[work.order] > RARE])
             self._settle()
 
-    def learn_boldly(self, n_steps: int) -> None:
+    def learn_boldly(self, n_em_steps: int) -> None:
         """Update the weights, drop idle components, then look far ahead with a copy in hand."""
         if self._learns:
             _learn_weights(self.works)
             _drop_components(self.posteriors)
             self.backup = tuple(posterior.copy() for posterior in self.posteriors)
-            _learn_boldly(self.works, n_steps)
+            _learn_boldly(self.works, n_em_steps)
 
 
-def _learn_boldly(works: list[_Work], n_steps: int) -> None:
+def _learn_boldly(works: list[_Work], n_em_steps: int) -> None:
     """Many EM steps for the weights at once, at the evidences the last updates found.
 
     Exact if features did not interact; they do, so the caller keeps a copy to go back to.
@@ -363,7 +365,7 @@ def _learn_boldly(works: list[_Work], n_steps: int) -> None:
         evidence -= evidence.max(axis=1, keepdims=True)
         likelihood = np.exp(evidence, out=evidence)
         pi, prior = np.exp(log_pi[g, possible]), works[0].state.prior_counts[g, possible]
-        weights.em_inplace(likelihood, prior, n_steps, pi)
+        weights.em_inplace(likelihood, prior, n_em_steps, pi)
         log_pi[g, possible] = weights.log_weights(pi)
     for work in works:
         work.state.log_pi = log_pi

@@ -1,8 +1,10 @@
-"""The inner loops of the block solver: flat arrays and scalars only.
+"""The inner loops of solvers: flat arrays and scalars only.
 
-Both kernels update features in a given order. An update needs, per step, the gradient
-g_t = sum x * score and the curvature h_t = sum x^2 * curvature; the path's new value then solves
-a tridiagonal system, and the score is kept in step with it. One update costs O(entries + T), also
+`sweep_inplace` and `search_inplace` are those of the block solver. `solvers/cavi.py` reads
+gradients and updates the score with the same functions, `solvers/text_mode_kernel.py` solves for
+paths with them. Features are updated in a given order. An update needs, per step, the gradient
+g_t = sum x * score and the curvature h_t = sum x^2 * curvature; the mode of a path then solves a
+tridiagonal system, and the score is kept in step with it. One update costs O(entries + T), also
 when columns are centred: what centring adds to eta is one number per step, stored by itself.
 
 Gradients are read from one set of columns and changes written through another. They are the same
@@ -30,24 +32,24 @@ is set to zero."""
 def gradient_inplace(columns: Columns, i: int, state: RowState, out: FloatArray) -> None:
     """Sum of (x - center) * score of one feature, step by step."""
     values, rows, segments, center, sums = columns
-    score, _, steps = state
+    score, pending, score_sums, curvature_sums = state[0], state[2][0], state[2][1], state[2][2]
     for t in range(out.shape[0]):
         total = dot_segment(values, rows, segments[i, t], segments[i, t + 1], score)
-        rest = steps[1, t] - steps[0, t] * steps[2, t]
-        out[t] = total - steps[0, t] * sums[i, t] - center[i, t] * rest
+        rest = score_sums[t] - pending[t] * curvature_sums[t]
+        out[t] = total - pending[t] * sums[i, t] - center[i, t] * rest
 
 
 @kernel
-def shift_inplace(columns: Columns, i: int, change: FloatArray, state: RowState) -> None:
+def update_score_inplace(columns: Columns, i: int, change: FloatArray, state: RowState) -> None:
     """Take the change of one path out of the score."""
     values, rows, segments, center, sums = columns
-    score, curvature, steps = state
+    score, curvature, pending, score_sums = state[0], state[1], state[2][0], state[2][1]
     for t in range(change.shape[0]):
         delta = change[t]
         if delta == 0.0:
             continue
-        steps[0, t] -= center[i, t] * delta
-        steps[1, t] -= sums[i, t] * delta
+        pending[t] -= center[i, t] * delta
+        score_sums[t] -= sums[i, t] * delta
         first, last = segments[i, t], segments[i, t + 1]
         if curvature.shape[0] == 0:
             add_segment(values, rows, first, last, -delta, score)
@@ -88,7 +90,7 @@ def _set_path_inplace(
         value = new[min(t, new.shape[0] - 1)]
         change[t] = value - path[t]
         path[t] = value
-    shift_inplace(block[1][1], i, change, block[2])
+    update_score_inplace(block[1][1], i, change, block[2])
 
 
 @kernel
@@ -138,12 +140,12 @@ def sweep_inplace(
     """
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
-    slope, b, change = np.empty((2, n_steps)), np.empty(n_steps), np.empty(n_steps)
-    g, h = slope[0], slope[1]
+    information, b, change = np.empty((2, n_steps)), np.empty(n_steps), np.empty(n_steps)
+    g, h = information[0], information[1]
     work = np.empty((3, n_steps))
     worst = 0.0
     for i in block[0]:
-        n = _information_inplace(block, i, precision, static[i], slope)
+        n = _information_inplace(block, i, precision, static[i], information)
         worst = max(worst, largest_gradient(beta[i], g, h, penalties[i], n))
         for t in range(n):
             h[t] /= damping
@@ -224,12 +226,12 @@ def search_inplace(
     """
     beta, static, zero_below = paths
     n_steps = beta.shape[1]
-    slope, b = np.empty((2, n_steps)), np.empty(n_steps)
+    information, b = np.empty((2, n_steps)), np.empty(n_steps)
     path, change = np.empty(n_steps), np.empty(n_steps)
-    g, h = slope[0], slope[1]
+    g, h = information[0], information[1]
     n_switched = 0
     for i in block[0]:
-        n = _information_inplace(block, i, precision, static[i], slope)
+        n = _information_inplace(block, i, precision, static[i], information)
         was_zero = not beta[i].any()
         for t in range(n):
             h[t] /= damping

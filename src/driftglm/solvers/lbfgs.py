@@ -98,7 +98,7 @@ class _Variables:
         self.first_squares = _squares([shocks for _, shocks in found])
         return np.concatenate(parts)
 
-    def place(self, x: FloatArray) -> State:
+    def state_at(self, x: FloatArray) -> State:
         """The state at a vector: the intercepts keep their variance, the noise follows."""
         n_steps = self.objective.design.n_timesteps
         beta = np.zeros_like(self.state.beta)
@@ -192,7 +192,7 @@ class _Joint:
         zero and the gradient is that at a fixed coupling.
         """
         pieces = zip(self.parts, np.split(x, self.ends), strict=True)
-        self.coupling.settle([part.place(piece) for part, piece in pieces])
+        self.coupling.settle([part.state_at(piece) for part, piece in pieces])
         values, gradients = zip(*(part.evaluate() for part in self.parts), strict=True)
         return -sum(values) - self.coupling.constant, -np.concatenate(gradients)
 

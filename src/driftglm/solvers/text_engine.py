@@ -1,8 +1,8 @@
 """One pass over some chunks of words, as a function of what it is given, here or elsewhere.
 
 Given the contexts' log-rates words do not see each other. So a pass over a chunk needs what all
-words share (a scene), what has changed since the last pass, and the counts, background and state of
-the words; and it can be made in this process or wherever the words are: by a `WordEngine`.
+words share (fixed inputs), what has changed since the last pass, and the counts, background and
+state of the words; and it can be made in this process or wherever the words are: by a `WordEngine`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class PosteriorScene:
+class FixedInputs:
     """What a fit with the learned prior never changes.
 
     Parameters
@@ -48,7 +48,7 @@ class PosteriorScene:
         As `driftglm.solvers.text_learned.LearnedTextSolver` has them.
     start
         (K,) probabilities of the components before the first pass.
-    watched
+    count_included
         Whether included paths are to be counted.
     """
 
@@ -57,7 +57,7 @@ class PosteriorScene:
     groups: IntArray
     reach: FloatArray
     start: FloatArray
-    watched: bool
+    count_included: bool
 
     def start_paths(self, n_words: int) -> Paths:
         """Every path at zero."""
@@ -109,7 +109,7 @@ class WordPosteriors(Protocol):
 class WordEngine(Protocol):
     """Somebody else who has the words and makes the passes."""
 
-    def posteriors(self, problem: TextProblem, scene: PosteriorScene) -> WordPosteriors:
+    def posteriors(self, problem: TextProblem, fixed: FixedInputs) -> WordPosteriors:
         """Every word's path at zero."""
 
     def sweep(
@@ -133,20 +133,20 @@ def inclusion(variances: FloatArray, h: FloatArray, phi: FloatArray) -> FloatArr
 
 
 def update_chunks_inplace(
-    words: Words, scene: PosteriorScene, inputs: PosteriorPass, paths: Paths, n_jobs: int | None
+    words: Words, fixed: FixedInputs, inputs: PosteriorPass, paths: Paths, n_jobs: int | None
 ) -> PosteriorReport:
     """Update every word's posterior once."""
     n_chunks, n_effects = len(words.chunks), paths[0].shape[1]
     expected = np.zeros((n_chunks, inputs.log_rate.size))
     members = np.zeros((n_chunks, n_effects, inputs.variances.size))
     numbers, included = np.zeros((n_chunks, 2)), np.zeros(n_chunks, dtype=np.int64)
-    components = (inputs.tables, inputs.log_pi, scene.groups, scene.reach)
-    rows, shared = (words.background, inputs.log_rate), (scene.effects, scene.order)
+    components = (inputs.tables, inputs.log_pi, fixed.groups, fixed.reach)
+    rows, shared = (words.background, inputs.log_rate), (fixed.effects, fixed.order)
 
     def update(c: int, first: int, last: int) -> None:
         out = (expected[c], members[c], numbers[c])
         update_words_inplace((first, last), shared, words.counts, rows, components, paths, out)
-        if scene.watched:
+        if fixed.count_included:
             found = inclusion(inputs.variances, paths[2][first:last], paths[4][first:last])
             included[c] = int((found > INCLUDED).sum())
 

@@ -121,14 +121,14 @@ class LocalPosteriors:
     """The words' posteriors in this process."""
 
     words: text_engine.Words
-    scene: text_engine.PosteriorScene
+    fixed: text_engine.FixedInputs
     now: Paths
     n_jobs: int | None
 
     def update(self, inputs: PosteriorPass) -> PosteriorReport:
         """One pass over all words."""
-        scene = self.words, self.scene
-        return text_engine.update_chunks_inplace(*scene, inputs, self.now, self.n_jobs)
+        given = self.words, self.fixed
+        return text_engine.update_chunks_inplace(*given, inputs, self.now, self.n_jobs)
 
     def keep(self, components: BoolArray) -> None:
         """Forget all components but these."""
@@ -180,15 +180,17 @@ class LearnedTextSolver:
         counts = weights.prior_counts(self.prior, components, pi)
         return Mixture(components, weights.log_weights(pi), counts, problem.start_log_rate())
 
-    def _posteriors(self, problem: TextProblem, state: Mixture, *, watched: bool) -> WordPosteriors:
+    def _posteriors(
+        self, problem: TextProblem, state: Mixture, *, count_included: bool
+    ) -> WordPosteriors:
         """Every path at zero."""
         start = state.components.is_zero.astype(np.float64)
         effects = problem.effects(), self.order, self.groups, self.reach
-        scene = text_engine.PosteriorScene(*effects, start, watched)
+        fixed = text_engine.FixedInputs(*effects, start, count_included)
         if self.engine is not None:
-            return self.engine.posteriors(problem, scene)
-        words, paths = text_engine.Words.of(problem), scene.start_paths(problem.n_words)
-        return LocalPosteriors(words, scene, paths, self.n_jobs)
+            return self.engine.posteriors(problem, fixed)
+        words, paths = text_engine.Words.of(problem), fixed.start_paths(problem.n_words)
+        return LocalPosteriors(words, fixed, paths, self.n_jobs)
 
     def solve(
         self,
@@ -202,7 +204,7 @@ class LearnedTextSolver:
         """Passes until one raises the bound by less than `tol` per token."""
         journal = journal or NoJournal()
         state = self.start(problem)
-        words = self._posteriors(problem, state, watched=progress is not None)
+        words = self._posteriors(problem, state, count_included=progress is not None)
         n_tokens = float(problem.totals.sum())
         enough = tol * n_tokens
         history: list[float] = []

@@ -49,7 +49,7 @@ class TiedPrior:
     Parameters
     ----------
     prior
-        ModePass of one path, or of a group of paths that share scale and autocorrelation.
+        Density of one path, or of a group of paths that share scale and autocorrelation.
     by_effect
         Whether the words of an effect form one group.
     floor
@@ -84,14 +84,14 @@ class TiedPrior:
         nothing = np.zeros_like(values)
         live, at_zero = np.flatnonzero(~zero), np.flatnonzero(zero)
         out = np.zeros((6, stats.S.size))
-        for members, part, places in (
+        for members, part, positions in (
             (live, stats.take(live).floored(floor[live]), np.arange(live.size)),
             (at_zero, PathStats(values, nothing, nothing), position.ravel()),
         ):
             if members.size:
                 penalty = self.prior.evaluate(part, n_steps, n_tied)
                 for row, numbers in zip(out, vars(penalty).values(), strict=True):
-                    row[members] = numbers[places]
+                    row[members] = numbers[positions]
         return Penalty(*out)
 
     def _stats(self, beta: FloatArray) -> PathStats:
@@ -110,7 +110,7 @@ class TiedPrior:
 
 
 @dataclass
-class _Place:
+class _Progress:
     """How far a search for a mode has come: the round, and the passes of this round."""
 
     rounds: RateRounds
@@ -119,7 +119,7 @@ class _Place:
     reason: str | None = None
 
     @classmethod
-    def saved(cls, at: Snapshot) -> _Place:
+    def saved(cls, at: Snapshot) -> _Progress:
         """As it was when `snapshot` was taken."""
         return cls(**at | {"rounds": RateRounds(**at["rounds"])})
 
@@ -177,19 +177,19 @@ class ModeTextSolver:
         that is to be estimated alternates with the mode, in rounds.
         """
         journal = journal or NoJournal()
-        tied, at = self._tied(), _Place(RateRounds(self.prior.estimates_rate))
+        tied, at = self._tied(), _Progress(RateRounds(self.prior.estimates_rate))
         if (saved := journal.read()) is None:
             state = self._start(problem, start)
         else:
             state = TextMode(saved["beta"], saved["log_rate"], saved["alive"])
-            at = _Place.saved(saved["at"])
+            at = _Progress.saved(saved["at"])
             if at.rounds.rate is not None:
                 tied = replace(tied, prior=self.prior.with_rate(at.rounds.rate))
         limits, watched = (max_iter, tol), (progress, journal)
         reason = self._ascend(problem, tied, state, limits, at, watched)
         while at.rounds.go_on:
             prior, rounds = at.rounds.following(tied.prior, tied.sample(state.beta))
-            tied, at = replace(tied, prior=prior), _Place(rounds)
+            tied, at = replace(tied, prior=prior), _Progress(rounds)
             reason = self._ascend(problem, tied, state, limits, at, watched)
         state.rate = tied.prior.rate_used
         journal.write(_snapshot(state, at), last=True)
@@ -225,7 +225,7 @@ class ModeTextSolver:
         tied: TiedPrior,
         state: TextMode,
         limits: tuple[int, float],
-        at: _Place,
+        at: _Progress,
         watched: tuple[Progress | None, Journal],
     ) -> StopReason:
         """Passes until one of them is the last of this round; `at` is kept in step."""
@@ -265,21 +265,21 @@ class ModeTextSolver:
         zero_below = np.full(problem.shape[1], -1.0)
         if self._sparse and not self.by_effect:
             zero_below = ZERO * REFERENCE / self.mean_square
-        penalty = (penalties, state.alive, zero_below, self.strength, decide)
-        expected, numbers = self._update(problem, state, penalty)
+        inputs = (penalties, state.alive, zero_below, self.strength, decide)
+        expected, numbers = self._update(problem, state, inputs)
         state.log_rate = problem.settled(state.log_rate, in_order(expected))
         likelihood = problem.log_likelihood(float(in_order(numbers)[0]), state.log_rate)
         self._recentre(problem, state)
         return likelihood, float(numbers[:, 1].max())
 
     def _update(
-        self, problem: TextProblem, state: TextMode, penalty: ModePass
+        self, problem: TextProblem, state: TextMode, inputs: ModePass
     ) -> tuple[FloatArray, FloatArray]:
         if self.engine is not None:
-            return self.engine.sweep(problem, self.order, penalty, state.beta, state.log_rate)
+            return self.engine.sweep(problem, self.order, inputs, state.beta, state.log_rate)
         shared = (problem.effects(), self.order)
         return sweep_chunks_inplace(
-            Words.of(problem), shared, penalty, state.beta, state.log_rate, self.n_jobs
+            Words.of(problem), shared, inputs, state.beta, state.log_rate, self.n_jobs
         )
 
     def _recentre(self, problem: TextProblem, state: TextMode) -> None:
@@ -305,7 +305,7 @@ class ModeTextSolver:
         state.beta[:, ~state.alive] = 0.0
 
 
-def _snapshot(state: TextMode, at: _Place) -> Snapshot:
+def _snapshot(state: TextMode, at: _Progress) -> Snapshot:
     """What it takes to go on with the next pass."""
     arrays = {"beta": state.beta, "log_rate": state.log_rate, "alive": state.alive}
     return {**arrays, "at": at.snapshot()}

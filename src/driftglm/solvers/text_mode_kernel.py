@@ -144,7 +144,7 @@ def sweep_words_inplace(
     shared: tuple[Effects, IntArray],
     counts: Counts,
     rows: Pair,
-    penalty: ModePass,
+    inputs: ModePass,
     beta: FloatArray,
     out: Pair,
 ) -> None:
@@ -154,7 +154,7 @@ def sweep_words_inplace(
     expected count of every context, and (2,) its sum of counts times eta and its largest gradient.
     """
     effects, order = shared
-    penalties, alive, zero_below, strength, decide = penalty
+    penalties, alive, zero_below, strength, decide = inputs
     expected, numbers = out
     n_steps = beta.shape[2]
     scratch = text_rates.scratch_for(effects, rows[1].shape[0])

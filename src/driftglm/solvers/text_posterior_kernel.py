@@ -31,7 +31,7 @@ Paths = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatA
 """mean, variance, h, b (V, F, T), phi (V, F, K) and divergence (V, F)."""
 Path = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 """The same of one path: (T,) four times, (K,) and (1,)."""
-Component = tuple[Tables, FloatArray, float]
+PathMixture = tuple[Tables, FloatArray, float]
 """Of one path: the components' tables, log weights (K,) and the largest |x - center|."""
 Work = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 """slope (3, T), new h and b (2, T), moves (2, T), (2 + 3, K), mean and variance (2, T)."""
@@ -84,10 +84,10 @@ def _prior_gain(phi: FloatArray, old: FloatArray, log_pi: FloatArray) -> tuple[f
 
 @kernel
 def _update_path_inplace(
-    effects: Effects, i: int, scratch: Scratch, path: Path, component: Component, work: Work
+    effects: Effects, i: int, scratch: Scratch, path: Path, mixture_prior: PathMixture, work: Work
 ) -> None:
     """Raise the word's bound along one path."""
-    tables, log_pi, reach = component
+    tables, log_pi, reach = mixture_prior
     slope, natural, move, parts, moments = work
     rates = scratch[3]
     text_rates.slope_inplace(effects, i, rates, scratch[2], slope)
@@ -121,19 +121,19 @@ def update_words_inplace(
     shared: tuple[Effects, IntArray],
     counts: Counts,
     rows: Pair,
-    component: tuple[Tables, FloatArray, IntArray, FloatArray],
+    mixture_prior: tuple[Tables, FloatArray, IntArray, FloatArray],
     paths: Paths,
     out: tuple[FloatArray, FloatArray, FloatArray],
 ) -> None:
     """Update every word of a chunk; `shared` are the effects and the order to update them in.
 
-    `rows` holds the background (V, T) and the contexts' log-rates; `component` the components'
-    tables, log weights (G, K), each effect's group and its largest |x - center|. `out` receives the
-    chunk's expected count of every context, (F, K) its sums of phi, and (2,) its sums of counts
-    times eta and of divergences.
+    `rows` holds the background (V, T) and the contexts' log-rates; `mixture_prior` the
+    components' tables, log weights (G, K), each effect's group and its largest |x - center|. `out`
+    receives the chunk's expected count of every context, (F, K) its sums of phi, and (2,) its sums
+    of counts times eta and of divergences.
     """
     effects, order = shared
-    tables, log_pi, groups, reach = component
+    tables, log_pi, groups, reach = mixture_prior
     mean, variance, h, b, phi, divergence = paths
     expected, members, numbers = out
     n_steps, n_components = mean.shape[2], phi.shape[2]

@@ -21,8 +21,8 @@ WordCounts = Counts
 def add_documents(counts: csr_array | csc_array, member: IntArray, n_contexts: int) -> csr_array:
     """(n_contexts, V) sums of the documents of every context; -1 is a member of none."""
     present = np.flatnonzero(member >= 0)
-    places = (np.ones(present.size), (member[present], present))
-    return csr_array(csr_array(places, shape=(n_contexts, member.size)) @ counts)
+    entries = (np.ones(present.size), (member[present], present))
+    return csr_array(csr_array(entries, shape=(n_contexts, member.size)) @ counts)
 
 
 def counts_by_word(counts: csr_array) -> WordCounts:

@@ -109,16 +109,16 @@ class TableEncoder:
     def positions(self, chosen: Iterable[str], role: str) -> list[int]:
         """Features that columns or features named by the user stand for."""
         names = self.feature_names
-        places = {name: k for k, name in enumerate(names)}
+        positions = {name: k for k, name in enumerate(names)}
         own = {each.name: each.features for each in self.columns}
         out: list[int] = []
         for name in chosen:
-            found = own.get(name, [name] if name in places else [])
+            found = own.get(name, [name] if name in positions else [])
             if name == self.spec.text:
                 found = self._words()
             if not found:
                 raise DataError(f"{name!r:.60} ({role}) is no feature; {near(name, names)}")
-            out += [places[feature] for feature in found]
+            out += [positions[feature] for feature in found]
         return sorted(set(out))
 
     def matrix(self, table: Table) -> FloatArray | csr_matrix:
@@ -246,9 +246,9 @@ def _column_part(table: Table, each: Column) -> FloatArray | csr_matrix:
     if each.kind == "number":
         return numbers(table, values, each.name, "numbers are needed, or " + FILL)[:, None]
     refuse_missing(values, each.name, FILL)
-    places = {level: k for k, level in enumerate(each.levels)}
+    positions = {level: k for k, level in enumerate(each.levels)}
     found = as_strings(values)
-    codes = np.array([places.get(level, -1) for level in found], dtype=np.int64)
+    codes = np.array([positions.get(level, -1) for level in found], dtype=np.int64)
     unknown = Counter(found[codes < 0])
     if unknown:
         first = next(iter(unknown))
@@ -267,8 +267,8 @@ def _block_part(table: Table, names: tuple[str, ...]) -> csr_matrix:
     """The sparse features in the order of training; unknown ones are left out, with a warning."""
     if table.block is None:
         raise DataError(f"{table.name} is no SVMlight file, but the model was fitted to one.")
-    places = {name: k for k, name in enumerate(names)}
-    targets = np.array([places.get(name, -1) for name in table.block_names], dtype=np.int64)
+    positions = {name: k for k, name in enumerate(names)}
+    targets = np.array([positions.get(name, -1) for name in table.block_names], dtype=np.int64)
     block = table.block.tocoo()
     known = targets[block.col] >= 0
     if not known.all():

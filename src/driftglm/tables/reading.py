@@ -88,15 +88,15 @@ def read_data(
     DataError
         If the file is missing, empty, damaged, or names a column twice.
     """
-    place = Path(path)
-    if place.is_dir():
+    source = Path(path)
+    if source.is_dir():
         from driftglm.tables.shards import read_shards
 
-        table = read_shards(place)
+        table = read_shards(source)
     else:
-        table = _read_file(place, as_text)
+        table = _read_file(source, as_text)
     if not table.n_rows:
-        raise DataError(f"{place.name} has no rows; a header alone cannot be used.")
+        raise DataError(f"{source.name} has no rows; a header alone cannot be used.")
     if time_file is None:
         return table
     return _with_times(table, Path(time_file), as_text=TIME in as_text)

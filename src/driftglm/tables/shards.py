@@ -71,19 +71,19 @@ def write_shards(
     """
     if rows < 1:
         raise DataError(f"rows={rows}; a part has one row or more.")
-    place, source = Path(folder), Path(path)
-    old = _old_files(place, overwrite=overwrite)
+    target, source = Path(folder), Path(path)
+    old = _old_files(target, overwrite=overwrite)
     tables = _tables(source, rows, _Times(time, freq, date_format))
     first = next(tables, None)  # a file that cannot be read is found before a folder is made
     if first is None or not first[0].n_rows:
         raise DataError(f"{source.name} has no rows; there is nothing to split.")
-    with _draft(place) as draft:
+    with _draft(target) as draft:
         found = _write_parts(draft, chain([first], tables), progress)
-        manifest = _publish(draft, place, replace(found, source=source.name, time=time, freq=freq))
+        manifest = _publish(draft, target, replace(found, source=source.name, time=time, freq=freq))
     for name in set(old) - {part.file for part in manifest.parts}:
         with suppress(OSError):  # the new shards stand
-            (place / name).unlink()
-    _sweep(place)
+            (target / name).unlink()
+    _sweep(target)
     return manifest
 
 

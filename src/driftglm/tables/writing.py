@@ -39,8 +39,8 @@ def check_table_path(path: Path) -> None:
 
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a frame as .csv, .csv.gz or .parquet."""
-    place = Path(path)
-    write_atomically(place, table_bytes(frame, place))
+    target = Path(path)
+    write_atomically(target, table_bytes(frame, target))
 
 
 def check_writable(
@@ -51,22 +51,22 @@ def check_writable(
     Asked before long work, so that an hour of it is not lost to a mistyped name. `inputs` are the
     files that are read: none of them is ever written over.
     """
-    place = Path(path)
+    target = Path(path)
     if folder:
-        if place.exists() and not place.is_dir():
-            raise DataError(f"{place} is a file; a folder is needed. Choose another name.")
+        if target.exists() and not target.is_dir():
+            raise DataError(f"{target} is a file; a folder is needed. Choose another name.")
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise DataError(f"the folder {place} cannot be made ({error.strerror}).") from error
-    elif place.is_dir():
-        raise DataError(f"{place} is a folder; name a file in it.")
+            raise DataError(f"the folder {target} cannot be made ({error.strerror}).") from error
+    elif target.is_dir():
+        raise DataError(f"{target} is a folder; name a file in it.")
     for source in inputs:
-        if source is not None and place.exists() and source.exists() and place.samefile(source):
-            raise DataError(f"{place} is what is read; writing would destroy it. Name another.")
-    parent = place if folder else place.parent
+        if source is not None and target.exists() and source.exists() and target.samefile(source):
+            raise DataError(f"{target} is what is read; writing would destroy it. Name another.")
+    parent = target if folder else target.parent
     if not parent.is_dir():
         raise DataError(f"the folder {parent} does not exist; make it first.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise DataError(f"the folder {parent} cannot be written to; choose another place.")
-    return place
+    return target

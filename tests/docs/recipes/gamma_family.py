@@ -65,8 +65,8 @@ class Gamma(Family):
     def reference(self, y, weights, offset):
         rates = y * np.exp(-offset)
         mean = np.average(rates, weights=weights)
-        spread = np.average((rates - mean) ** 2, weights=weights)
-        return max(float(np.log1p(spread / mean**2)), 1e-12)
+        variance = np.average((rates - mean) ** 2, weights=weights)
+        return max(float(np.log1p(variance / mean**2)), 1e-12)
 
     def effective_rows(self, y, weights, offset):
         return self.reference(y, weights, offset) * self.shape * float(weights.sum())
