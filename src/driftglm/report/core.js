@@ -74,6 +74,12 @@ function decimalsFor(values) {
   return Math.min(8, Math.max(0, 2 - Math.floor(Math.log10(typical))));
 }
 
+// A number as text, with the decimals that suit some values.
+function textFor(values) {
+  const decimals = decimalsFor(values.filter((v) => v !== null));
+  return (value) => numberText(value, decimals);
+}
+
 function count(n) {
   return n.toLocaleString("en");
 }
@@ -146,7 +152,7 @@ let themeChosen = false;
 function setTheme(theme) {
   const dark = theme === "dark";
   document.documentElement.dataset.theme = theme;
-  themeButton.setAttribute("aria-pressed", String(dark));
+  themeButton.textContent = dark ? "Switch to light" : "Switch to dark";
   themeChanged.forEach((act) => act());
 }
 
