@@ -62,7 +62,7 @@ function numberText(value, decimals) {
   let text = value.toFixed(decimals);
   const tiny = value !== 0 && Math.abs(value) < 0.5 * 10 ** -decimals;
   if (tiny || Math.abs(value) >= 1e7) text = value.toExponential(1);
-  return text.replace("-", "−").replace("e+", "e");
+  return text.replaceAll("-", "−").replace("e+", "e");
 }
 
 // Decimals that show three significant digits of a typical value.

@@ -74,4 +74,4 @@ def _units(fit: Fit) -> FloatArray:
         variances = fit.columns.per_feature(fit.unit**2 * squares / n[0], n / n[0])
         return np.asarray(np.sqrt(variances))
     size = np.sqrt(np.mean(fit.coef_path() ** 2, axis=0))
-    return np.divide(fit.importance, size, out=np.ones_like(size), where=size > 0)
+    return np.where(size > 0, fit.importance / np.where(size > 0, size, 1.0), 1.0)

@@ -77,7 +77,7 @@ function fanSection(model, source) {
   const figure = plot({
     renderer: "svg",
     label: () => `Forecast of ${spoken(what())} for ${plural(nAhead, "step")} after the last; the numbers are in the table below.`,
-    caption: () => `${capital(spoken(what()))} of a row with all columns at ${source.row}: as fitted at the training steps, and for ${plural(nAhead, "step")} after them (dashed). ${bounded ? `Bands: central ${levels.slice().reverse().join(", ")} % intervals ${source.what === "y" ? "of y, noise included" : "of the probability"}.` : "This fit is a posterior mode and has no intervals."}`,
+    caption: () => `${what() === "y" ? "Prediction of y" : `The ${what()}`} for a row with all columns at ${source.row}: as fitted at the training steps, and for ${plural(nAhead, "step")} after them (dashed). ${bounded ? `Bands: central ${levels.slice().reverse().join(", ")} % intervals ${source.what === "y" ? "of y, noise included" : "of the probability"}.` : "This fit is a posterior mode and has no intervals."}`,
     spec: () => fanSpec(line(k), bounded ? levels.map((_, j) => range(nAhead).map((i) => ends(i, j))) : [], steps, nAhead, clip(what(), 40)),
     about: (datum) => {
       if (datum.from === undefined) return null;
@@ -129,9 +129,10 @@ function diagnosisSection(findings, pit) {
   if (findings && findings.length === 0) parts.push(el("p", {}, "No check of the residuals found anything."));
   if (findings && findings.length > 0) {
     const table = el("table", { class: "full wordsby" }, el("caption", { class: "sr" }, "Findings"),
-      el("thead", {}, el("tr", {}, ["Check", "Severity", "Finding", "What to do"].map((text) => el("th", { scope: "col", class: "text" }, text)))),
+      el("thead", {}, el("tr", {}, ["Check", "Severity", "Finding, and what to do"].map((text) => el("th", { scope: "col", class: "text" }, text)))),
       el("tbody", {}, findings.map(([check, finding, advice, severity]) => el("tr", {}, el("th", { scope: "row" }, named(check)),
-        [severity, finding, advice].map((text, i) => el("td", { class: i === 0 ? "text tight" : "text" }, named(text)))))));
+        el("td", { class: "text tight" }, named(severity)),
+        el("td", { class: "text" }, named(finding), el("div", { class: "advice" }, named(advice)))))));
     parts.push(scroller("Findings", table));
   }
   if (pit) {
@@ -165,8 +166,10 @@ function fanSpec(line, bands, labels, nAhead, title) {
   // Half a step to either side, so that a single step has a width too.
   const around = (ends) => [[-0.5, ends[0]], ...ends.map((each, i) => [i, each]), [ends.length - 0.5, ends[ends.length - 1]]]
     .map(([i, [lo, hi]]) => ({ t: T + i, lo, hi }));
+  // Between whole numbers, those of counts, bands jump.
+  const interpolate = bands.flat(2).every(Number.isInteger) ? "step" : "linear";
   const layers = bands.map((ends) => ({
-    data: { values: around(ends) }, mark: { type: "area", color: main1, opacity: 0.18 }, encoding: { x: x(), y: y("lo"), y2: { field: "hi" } },
+    data: { values: around(ends) }, mark: { type: "area", color: main1, opacity: 0.18, interpolate }, encoding: { x: x(), y: y("lo"), y2: { field: "hi" } },
   }));
   layers.push(
     { data: { values: points.slice(0, T) }, mark: { type: "line", color: main1, strokeWidth: 2 }, encoding: { x: x(), y: y("v") } },

@@ -81,16 +81,23 @@ function firstGroup(model) {
 // How coefficients can be measured: as they are, and where it is known per size of their column.
 function measuresOf(model) {
   const typical = range(Math.min(2000, model.nRows)).filter((row) => model.kindOf(row) !== 0);
-  const measure = (label, title, unit) => ({ label, title, unit, text: textFor(typical.map((row) => model.value("last", row) * unit(row))) });
-  const raw = measure("per unit of the column", "coefficient", () => 1);
+  const measure = (label, title, unit) => {
+    const last = (row) => model.value("last", row) * unit(row);
+    const decimals = decimalsFor(typical.map(last));
+    // A coefficient of a column on a large scale has digits of its own.
+    const own = (row) => (model.kindOf(row) === 0 ? 0 : decimalsFor([last(row)]));
+    return { label, title, unit, text: (value, row) => numberText(value, Math.max(decimals, own(row))) };
+  };
+  const raw = measure(model.has("unit") ? "per unit of the column" : "as they are", "coefficient", () => 1);
   if (!model.has("unit")) return [raw];
   return [raw, measure(`per ${model.unitNoun} of the column`, `coefficient × ${model.unitNoun}`, (row) => model.value("unit", row))];
 }
 
-// Features in very different units would leave most lines flat, and most cells blank, on one scale.
-function isUneven(model, rows) {
+// Rows in very different units would leave lines flat, and cells blank, on one scale. `place` is
+// where the size stands, of those in order, that the largest is compared with.
+function isUneven(model, rows, place) {
   const peaks = rows.map((row) => peakOf(model, row)).filter((v) => v > 0).sort((a, b) => a - b);
-  return peaks.length > 1 && peaks[peaks.length - 1] > 20 * peaks[Math.floor((peaks.length - 1) / 2)];
+  return peaks.length > 1 && peaks[peaks.length - 1] > 20 * peaks[Math.floor(place * peaks.length)];
 }
 
 function peakOf(model, row) {
@@ -121,8 +128,7 @@ function modelSections(model, fit) {
 function pathSection(model, state, picks) {
   const { measures } = state;
   picks.start(state.group);
-  let measure = measures[measures.length > 1 && isUneven(model, picks.list()) ? 1 : 0];
-  const text = (value) => measure.text(value);
+  let measure = measures[measures.length > 1 && isUneven(model, picks.list(), 0) ? 1 : 0];
   // The group is named where it is not the one chosen above.
   const full = (row) => (model.groupOf(row) === state.group ? model.label(row) : `${model.label(row)} · ${model.groups[model.groupOf(row)]}`);
   const ahead = model.T > 1 && model.has("next");
@@ -132,6 +138,7 @@ function pathSection(model, state, picks) {
     const values = Array.from(model.path(row), (v) => v * unit);
     const reach = model.reach(row);
     return {
+      row,
       values,
       lower: reach && values.map((v, t) => v - reach[t] * unit),
       upper: reach && values.map((v, t) => v + reach[t] * unit),
@@ -139,6 +146,7 @@ function pathSection(model, state, picks) {
     };
   });
   const at = (each, t) => {
+    const text = (value) => measure.text(value, each.row);
     if (t === model.T) {
       const [v, lo, hi] = each.next;
       return lo === null ? text(v) : `${text(v)} (${text(lo)} to ${text(hi)})`;
@@ -220,14 +228,14 @@ function tableSection(model, state, picks) {
     box.checked = picks.includes(row);
     box.addEventListener("change", () => picks.toggle(row));
     const against = model.against(row);
-    return el("div", { class: "who" }, box, el("span", { title: model.label(row) }, named(model.label(row)),
-      against === null ? null : el("small", { class: "against" }, "against ", named(against))));
+    return el("div", { class: "who" }, box, el("div", {}, el("span", { title: model.label(row) }, named(model.label(row))),
+      against === null ? null : el("span", { class: "against", title: against }, "against ", named(against))));
   };
   const column = (label, key, note, show = text) => ({
-    label, note, kind: "number", value: (row) => model.value(key, row), cell: (row) => show(model.value(key, row)),
+    label, note, kind: "number", value: (row) => model.value(key, row), cell: (row) => show(model.value(key, row), row),
   });
   const share = (value) => (value < 0.0005 && value > 0 ? value.toExponential(1) : value.toFixed(4));
-  const spanOf = (row) => el("span", { class: "interval" }, `${text(model.value("lower", row))} to ${text(model.value("upper", row))}`);
+  const spanOf = (row) => el("span", { class: "interval" }, `${text(model.value("lower", row), row)} to ${text(model.value("upper", row), row)}`);
   const width = (row) => model.value("upper", row) - model.value("lower", row);
   const chance = (value) => (Number.isNaN(value) ? "–" : value > 0.995 && value < 1 ? "> 0.99" : value.toFixed(2));
   const words = model.noun === "word";

@@ -41,12 +41,11 @@ function heatSection(model, state) {
   };
   const peak = (row) => peakOf(model, row);
   const most = (n) => (n === 1 ? `The most important ${model.noun}` : `The ${plural(n, `most important ${model.noun}`)}`);
-  const share = { label: `the share of each ${model.noun}'s largest`, title: "share of the row's largest", relative: true, unit: (row) => 1 / (peak(row) || 1) };
-  const ways = [...measures.map((each) => ({ ...each, label: `coefficients ${each.label}` })).reverse(), share];
-  if (measures.length === 1) ways[0].label = "the coefficient";
-  let way = measures.length === 1 && isUneven(model, rows()) ? share : ways[0];
+  const share = { label: `as shares of each ${model.noun}'s largest`, title: "share of the row's largest", relative: true, unit: (row) => 1 / (peak(row) || 1) };
+  const ways = [...measures.slice().reverse(), share];
+  let way = measures.length === 1 && isUneven(model, rows(), 0.5) ? share : ways[0];
   const values = (row) => Array.from(model.path(row), (v) => v * way.unit(row));
-  const text = (v) => (way.text ?? state.text)(v);
+  const text = (v, row) => (way.text ?? state.text)(v, row);
   const limit = () => {
     if (way.relative) return 1;
     const sizes = rows().flatMap((row) => values(row).map(Math.abs)).filter((v) => v > 0 && Number.isFinite(v)).sort((a, b) => a - b);
@@ -68,19 +67,19 @@ function heatSection(model, state) {
       const unit = way.relative ? 1 : way.unit(row);
       const v = model.path(row)[datum.t] * unit;
       const reach = model.reach(row)?.[datum.t] * unit;
-      const band = Number.isNaN(reach) ? "" : ` (${text(v - reach)} to ${text(v + reach)})`;
-      return [named(model.label(row)), [["step", el("bdi", {}, model.steps[datum.t])], [way.relative ? "coefficient" : way.title, text(v) + band]]];
+      const band = Number.isNaN(reach) ? "" : ` (${text(v - reach, row)} to ${text(v + reach, row)})`;
+      return [named(model.label(row)), [["step", el("bdi", {}, model.steps[datum.t])], [way.relative ? "coefficient" : way.title, text(v, row) + band]]];
     },
   });
   const table = numbers("The numbers of this figure", () => ({
     head: [capital(model.noun), ...model.steps.map((label) => el("bdi", {}, label))],
-    rows: rows().map((row) => [named(model.label(row)), ...(way.relative ? Array.from(model.path(row)) : values(row)).map(text)]),
+    rows: rows().map((row) => [named(model.label(row)), ...(way.relative ? Array.from(model.path(row)) : values(row)).map((v) => text(v, row))]),
   }));
   const refresh = () => {
     figure.draw();
     table.draw();
   };
-  const scale = choice("Colours show", ways.map((each) => each.label), ways.indexOf(way), (i) => {
+  const scale = choice("Coefficients", ways.map((each) => each.label), ways.indexOf(way), (i) => {
     way = ways[i];
     refresh();
   });

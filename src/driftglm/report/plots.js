@@ -228,7 +228,7 @@ function clip(text, most) {
 function heatSpec(cells, names, labels, limit, title) {
   const narrow = main.clientWidth < 600;
   const scale = { domain: [-limit, 0, limit], range: [colour("low"), colour("middle"), colour("high")], clamp: true, interpolate: "lab" };
-  const legend = { orient: "top", gradientLength: narrow ? 180 : 240, gradientThickness: 10, tickCount: 5, titleAnchor: "start" };
+  const legend = { orient: "top", gradientLength: narrow ? 180 : 240, gradientThickness: 10, tickCount: 5, titleAnchor: "start", titleLimit: 300 };
   // Between many narrow cells the gaps of rounding would look like lines.
   const stroke = labels.length > 60 ? { stroke: { field: "v", type: "quantitative", title, scale, legend } } : {};
   return {

@@ -81,17 +81,16 @@ def write_report(
     """
     target = Path(path)
     _check_path(target)
-    references = None
-    if isinstance(model, TableModel):
-        references, model = model.encoder.references, model.estimator
-    _check(model, comparison, top, settings)
+    references = model.encoder.references if isinstance(model, TableModel) else None
+    fitted: Model | None = model.estimator if isinstance(model, TableModel) else model
+    _check(fitted, comparison, top, settings)
     bundle()  # says what is missing, if it is, before the work
     content: dict[str, object] = {
-        "title": _title(model, comparison) if title is None else str(title),
+        "title": _title(fitted, comparison) if title is None else str(title),
         "sentence": sentence or "",
         "top": top,
-        "facts": facts(model, comparison, settings),
-    } | _findings(model, comparison, feature_names, references)
+        "facts": facts(fitted, comparison, settings),
+    } | _findings(fitted, comparison, feature_names, references)
     write_atomically(target, page(content).encode("utf-8", "replace"))
     return target
 
