@@ -79,8 +79,10 @@ function plot({ label, caption, renderer, spec, about, size = "" }) {
     text.textContent = typeof made === "string" ? "" : caption();
     await bundleReady;
     if (mine !== turn) return;
-    hideTip();
-    if (view !== null) view.finalize();
+    if (view !== null) {
+      hideTip();
+      view.finalize();
+    }
     view = null;
     if (typeof made === "string") {
       host.replaceChildren(el("p", { class: "note" }, made));
