@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,8 @@ from driftglm.baselines import LassoAll, RidgeAll
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.report import write_report
 from driftglm.simulate import simulate_panel, simulate_text
+from driftglm.tables import TableEncoder, TableModel, TableSpec
+from driftglm.tables.encoder import Column
 
 ODD = [
     "<script>window.hacked=1</script>",
@@ -139,11 +142,30 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("reports")
 
 
+def with_record(model, y, prediction, time):
+    """The model with a record of its rows and findings, odd ones, of its own."""
+
+    def by_step(values):
+        return np.bincount(time - time.min(), values)
+
+    error = y - prediction
+    model._checks = SimpleNamespace(
+        deviance=by_step(error**2),
+        null_deviance=by_step((y - y.mean()) ** 2),
+        rows=by_step(np.ones(y.size)),
+        residual=2 * error / error.std(),  # as if intervals were half as wide as they should be
+    )
+    findings = {"check": "wild step", "finding": ODD[0], "advice": ODD[1], "severity": "major"}
+    model.diagnose = lambda: pd.DataFrame([findings, findings | {"check": "tails"}])
+    return model
+
+
 @pytest.fixture(scope="session")
 def report(folder, panel, comparison):
     """A model and a comparison, every name of theirs odd."""
     X, y, time = panel
     model = DriftRegressor().fit(X.to_numpy(), y, time=time)
+    with_record(model, y, model.predict(X.to_numpy(), time=time), time)
     return write_report(
         folder / "report.html",
         model=model,
@@ -153,6 +175,24 @@ def report(folder, panel, comparison):
         sentence=ODD[0],
         settings={ODD[0]: ODD[1]},
     )
+
+
+@pytest.fixture(scope="session")
+def scaled_report(folder):
+    """A drifting column on a large scale, one that changes sign, and levels with a reference."""
+    rng = np.random.default_rng(0)
+    time = np.repeat(np.arange(2001, 2011), 80)
+    X = rng.normal(size=(time.size, 5))
+    X[:, 2:4] = np.eye(3)[rng.integers(0, 3, time.size), 1:]
+    drift = (time - 2001) / 9
+    y = (1 + drift) * X[:, 0] + (1 - 2 * drift) * X[:, 1] + X[:, 2] - X[:, 3]
+    X[:, 0] = 5000 + 1000 * X[:, 0]
+    model = DriftRegressor().fit(X, 100 + y + 0.5 * rng.normal(size=y.size), time=time)
+    columns = [Column("income", "number"), Column("trend", "number")]
+    columns += [Column("colour", "levels", (ODD[0], "blue", "green")), Column("noise", "number")]
+    encoder = TableEncoder(TableSpec(), tuple(columns))
+    found = TableModel(encoder, model)
+    return write_report(folder / "scaled.html", model=found, feature_names=encoder.feature_names)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,12 @@ from driftglm.report.write import bundle
 
 LIMIT = 8_000_000
 SCREENS = {390: 844, 1280: 900}
+# What no one can see or reach: to the right of the screen, not in a part that scrolls, and not a
+# label that ends in three dots.
+PAST_THE_EDGE = """Array.from(document.querySelectorAll("main *, header *"))
+  .filter((node) => !node.closest(".scroll, .sr, .label *"))
+  .filter((node) => node.getBoundingClientRect().right > innerWidth + 0.5)
+  .map((node) => node.outerHTML.slice(0, 100))"""
 EDGES = ["one-step", "one-feature", "none-included", "long", "mode", "classes"]
 
 
@@ -41,7 +47,7 @@ def drawn(page, section):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", SCREENS)
-@pytest.mark.parametrize("which", ["report", "text_report"])
+@pytest.mark.parametrize("which", ["report", "scaled_report", "text_report"])
 def test_pages_fit_both_screens_in_both_themes(request, visit, artifacts, which, width, theme):
     path = request.getfixturevalue(which)
     screen = {"width": width, "height": SCREENS[width]}
@@ -49,6 +55,7 @@ def test_pages_fit_both_screens_in_both_themes(request, visit, artifacts, which,
     seen.see_all()
     page = seen.page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(PAST_THE_EDGE) == []
     assert page.evaluate("document.documentElement.dataset.theme") == theme
     page.screenshot(path=artifacts / f"{which}-{width}-{theme}.png", full_page=True)
 
@@ -59,6 +66,7 @@ def test_unusual_fits_make_pages_without_complaints(visit, edge_reports, artifac
     seen.see_all()
     assert rows(seen.page).count() > 0
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert seen.page.evaluate(PAST_THE_EDGE) == []
     seen.page.screenshot(path=artifacts / f"{which}-390-light.png", full_page=True)
 
 
@@ -193,11 +201,22 @@ def test_the_theme_button_changes_page_and_plots(visit, report):
     label = "document.querySelector('#paths .plot svg .role-axis-label text').getAttribute('fill')"
     paper = "getComputedStyle(document.body).backgroundColor"
     before = page.evaluate(label), page.evaluate(paper)
-    button = page.get_by_role("button", name="Dark theme")
-    button.click()
-    assert button.get_attribute("aria-pressed") == "true"
+    button = page.locator("#theme")
+    assert button.inner_text() == "Switch to dark"
+    button.focus()
+    page.keyboard.press("Enter")
     page.wait_for_function(f"{label} !== {before[0]!r}")
     assert page.evaluate(paper) != before[1]
+    assert button.inner_text() == "Switch to light"
+    page.keyboard.press("Enter")
+    page.wait_for_function(f"{label} === {before[0]!r}")
+    assert (button.inner_text(), page.evaluate(paper)) == ("Switch to dark", before[1])
+
+
+def test_the_theme_button_says_light_where_the_system_is_dark(visit, report):
+    assert (
+        visit(report, color_scheme="dark").page.locator("#theme").inner_text() == "Switch to light"
+    )
 
 
 def test_choosing_another_model_shows_its_forecasts(visit, report, comparison):
@@ -223,7 +242,7 @@ def test_choosing_an_effect_changes_words_paths_and_table(visit, text_report):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("which", ["report", "text_report"])
+@pytest.mark.parametrize("which", ["report", "scaled_report", "text_report"])
 def test_axe_finds_no_serious_violation(request, visit, which, theme):
     spec = find_spec("axe_core_python")
     if spec is None:
@@ -270,3 +289,157 @@ def test_ten_thousand_features_open_fast_and_can_be_searched(visit, browser, lar
     assert most < 3 * least
     page.fill("#table input[type=search]", "number 9999")
     assert names(page) == ["feature number 9999"]
+
+
+def numbers_of(page, section):
+    """The table below the plot of a section, its rows as lists of texts."""
+    box = page.locator(f"#{section} details").first
+    box.evaluate("box => { box.open = true; }")
+    box.locator("tbody tr").first.wait_for()  # the table is made when it is opened
+    return [row.locator("th, td").all_inner_texts() for row in box.locator("tbody tr").all()]
+
+
+def redrawn(page, section, act):
+    """Lines of a section's plot before and after something is done."""
+    lines = f"#{section} .plot svg .mark-line path"
+    shapes = f"Array.from(document.querySelectorAll('{lines}'), (line) => line.getAttribute('d'))"
+    drawn(page, section)
+    before = page.evaluate(shapes)
+    turn = page.locator(f"#{section} .plot").first.get_attribute("data-drawn")
+    act()
+    page.wait_for_function(
+        f"document.querySelector('#{section} .plot').dataset.drawn !== {turn!r}", timeout=20_000
+    )
+    return before, page.evaluate(shapes)
+
+
+def interval(text):
+    return [number(end) for end in text.split(" to ")]
+
+
+def test_the_intercept_has_a_band_and_a_next_step(visit, scaled_report):
+    page = visit(scaled_report).page
+    drawn(page, "intercept")
+    assert page.locator("#intercept .plot svg .mark-area path").count() == 1
+    rows = numbers_of(page, "intercept")
+    assert [row[0] for row in rows] == [*map(str, range(2001, 2011)), "next"]
+    for _, text in rows:
+        value, rest = text.split(" (")
+        low, high = interval(rest.rstrip(")"))
+        assert low < number(value) < high
+        assert 98 < number(value) < 102  # at x = 0 it would be thousands lower
+    assert "columns at their centre" in page.locator("#intercept figcaption").inner_text()
+
+
+def test_classes_have_an_intercept_and_a_fan_each(visit, edge_reports):
+    page = visit(edge_reports["classes"]).page
+    drawn(page, "intercept")
+    assert page.locator("#intercept .key li").all_inner_texts() == ["0", "1", "2"]
+    assert page.locator("#intercept .plot svg .mark-area path").count() == 3
+    before, after = redrawn(page, "fan", lambda: page.select_option("#fan select", label="1"))
+    assert before != after
+    assert "The probability of 1 for a row" in page.locator("#fan figcaption").inner_text()
+
+
+def test_the_fan_has_three_bands_one_within_the_other(visit, scaled_report):
+    seen = visit(scaled_report, reduced_motion="reduce")
+    seen.see_all()  # plots above move it while they are drawn
+    page = seen.page
+    drawn(page, "fan")
+    assert page.locator("#fan .plot svg .mark-area path").count() == 3
+    page.wait_for_timeout(300)  # scrolling hides what is told, and is told of late
+    box = page.locator("#fan .plot").bounding_box()
+    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2)
+    page.locator("#tip").wait_for(state="visible")
+    assert page.locator("#tip dt").all_inner_texts() == ["forecast", "90 %", "80 %", "50 %"]
+    rows = numbers_of(page, "fan")
+    assert [row[0] for row in rows] == [str(year) for year in range(2001, 2019)]
+    for row in rows[:10]:
+        assert row[2:] == ["\u2013"] * 3
+    ends = [[interval(text) for text in row[2:]] for row in rows[10:]]
+    for row, (wide, middle, narrow) in zip(rows[10:], ends, strict=True):
+        assert wide[0] < middle[0] < narrow[0] < number(row[1]) < narrow[1] < middle[1] < wide[1]
+    assert ends[-1][0][1] - ends[-1][0][0] > ends[0][0][1] - ends[0][0][0]
+
+
+def test_a_mode_has_a_forecast_without_bands(visit, edge_reports):
+    page = visit(edge_reports["mode"]).page
+    drawn(page, "fan")
+    assert page.locator("#fan .plot svg .mark-area path").count() == 0
+    assert page.locator("#fan .plot svg .mark-line path").count() == 2
+    assert "no intervals" in page.locator("#fan figcaption").inner_text()
+
+
+def test_fit_by_step_shows_either_score(visit, report):
+    page = visit(report).page
+    shares = numbers_of(page, "scores")
+    assert [row[0] for row in shares] == [str(year) for year in range(2001, 2009)]
+    assert all(0 < number(share) < 1 for _, share in shares)
+    act = lambda: page.select_option("#scores select", label="the deviance a row")  # noqa: E731
+    before, after = redrawn(page, "scores", act)
+    assert before != after
+    assert numbers_of(page, "scores") != shares
+
+
+def test_findings_are_shown_letter_for_letter_with_the_histogram(visit, report):
+    page = visit(report).page
+    text = page.locator("#diagnosis table").first.inner_text()
+    for part in ("wild step", "tails", "major", "<script>window.hacked=1</script>", "onerror"):
+        assert part in text
+    drawn(page, "diagnosis")
+    assert page.locator("#diagnosis .plot svg .mark-rect path").count() == 11  # bars and band
+    rows = numbers_of(page, "diagnosis")
+    counts = [number(row[1]) for row in rows]
+    assert sum(counts) == 480
+    low, high = interval(rows[0][2])
+    assert low < 48 < high < min(counts[0], counts[-1])  # residuals are twice too large
+
+
+def test_a_column_on_a_large_scale_is_no_flat_line(visit, scaled_report):
+    page = visit(scaled_report).page
+
+    def reach(path):
+        """How much of the plot's height a line takes."""
+        heights = [float(pair.split(",")[1]) for pair in path[1:].split("L")]
+        return max(heights) - min(heights)
+
+    income = [
+        chip.inner_text().startswith("income") for chip in page.locator("#paths .chips li").all()
+    ].index(True)
+    act = lambda: page.select_option("#paths select", label="per unit of the column")  # noqa: E731
+    standard, raw = redrawn(page, "paths", act)
+    assert reach(standard[income]) > 50
+    assert reach(raw[income]) < 2
+    value = numbers_of(page, "paths")[0][1 + income].split(" ")[0]
+    assert number(value) == pytest.approx(0.001, rel=0.2)
+
+
+def test_the_heat_map_starts_with_coefficients_that_can_be_compared(visit, scaled_report):
+    page = visit(scaled_report).page
+    first = {row[0]: number(row[-1]) for row in numbers_of(page, "heat")}
+    assert first["income"] == pytest.approx(2, rel=0.2)
+    page.select_option("#heat select", label="per unit of the column")
+    raw = {row[0]: number(row[-1]) for row in numbers_of(page, "heat")}
+    assert raw["income"] == pytest.approx(0.002, rel=0.2)
+    assert raw["trend"] == pytest.approx(first["trend"], rel=0.1)
+
+
+def test_levels_are_shown_with_what_they_are_compared_with(visit, scaled_report):
+    page = visit(scaled_report).page
+    row = page.locator("#table tbody tr", has_text="colour=blue")
+    assert row.locator(".against").inner_text() == "against <script>window.hacked=1</script>"
+    assert page.locator("#table .against").count() == 2
+    assert page.evaluate("window.hacked") is None
+
+
+def test_drifting_is_one_number_wherever_it_stands(visit, scaled_report):
+    page = visit(scaled_report).page
+    boxes = dict(
+        zip(*(page.locator(f".counts {t}").all_inner_texts() for t in ("dt", "dd")), strict=True)
+    )
+    n, flips = int(boxes["drifting"]), int(boxes["of these change sign"])
+    assert n > flips > 0
+    assert f"{n} drifting, of which {flips} change" in page.locator(".lead").inner_text()
+    page.select_option("#table .tools select", label="drifting")
+    assert rows(page).count() == n
+    assert sorted(set(column(page, "Kind"))) == ["drifting", "sign-flip"]

@@ -90,3 +90,34 @@ def test_one_step_and_many_steps_are_both_fine(n_features, n_steps, n):
     part = feature_rows(model).content()
     assert len(part["steps"]) == n_steps
     assert (part["autocorrelation"] is None) == (n_steps == 1)
+
+
+def test_coefficients_can_be_told_per_standard_deviation_of_their_column():
+    X, y, time = rows()
+    scale = np.array([1.0, 1000.0, 0.01, 5.0])
+    X = X * scale + [0.0, 5000.0, 0.0, 100.0]
+    for model in (DriftRegressor(), DriftRegressor(always_in=[1])):
+        found = feature_rows(model.fit(X, y, time=time))
+        units = found.columns["unit"][np.argsort(found.name)]
+        np.testing.assert_allclose(units, X.std(axis=0), rtol=0.05)
+        assert found.unit_noun == "standard deviation"
+
+
+def test_a_mode_knows_the_root_mean_square_of_its_columns():
+    X, y, time = rows()
+    model = DriftRegressor(prior="exact").fit(1000 * X, y, time=time)
+    found = feature_rows(model)
+    assert found.unit_noun == "root mean square"
+    assert found.name[0] == 0  # the column that matters
+    size = np.sqrt(np.mean((1000 * X[:, 0]) ** 2))
+    assert found.columns["unit"][0] == pytest.approx(size, rel=0.1)
+    zero = model.inclusion_probability_[found.name] == 0
+    assert (found.columns["unit"][zero] == 1).all()
+
+
+def test_levels_say_what_they_are_compared_with(model):
+    names = ["colour=blue", *(f"x{i}" for i in range(1, N))]
+    part = feature_rows(model, names, {"colour=blue": "<i>red"}).content()
+    assert part["references"][part["names"].index("colour=blue")] == "<i>red"
+    assert sum(each is not None for each in part["references"]) == 1
+    assert feature_rows(model, names).content()["references"] is None

@@ -1,6 +1,7 @@
 """How many rows and paths fit on a page."""
 
 import base64
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,3 +50,19 @@ def test_ten_thousand_features_stay_below_the_limit(letters, n_steps, all_rows, 
     assert (content["leftOut"] == []) == all_paths
     assert decode(content["path"]).size == content["nPaths"] * n_steps
     assert content["nPaths"] > 300
+
+
+def test_a_kind_is_counted_with_those_that_belong_to_it():
+    rows = replace(
+        many(list("abcdef"), 2),
+        kind=np.array([0, 1, 2, 2, 3, 2]),
+        kinds=["zero", "static", "drifting", "sign-flip"],
+        members={"drifting": ("drifting", "sign-flip")},
+    )
+    counts = rows.content()["counts"]
+    assert [(each["kind"], each["n"]) for each in counts] == [
+        ("static", 1),
+        ("drifting", 4),
+        ("sign-flip", 1),
+    ]
+    assert counts[1]["codes"] == [2, 3]

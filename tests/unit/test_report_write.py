@@ -18,6 +18,7 @@ from driftglm.exceptions import DataError
 from driftglm.report import write_report
 from driftglm.report.encode import floats
 from driftglm.simulate import simulate_text
+from driftglm.tables import Table, TableSpec, fit_table
 
 ODD = [
     "<script>alert(1)</script>",
@@ -126,6 +127,27 @@ def test_words_and_effects_from_outside_come_back_as_they_were(tmp_path, text_mo
     content = read(write_report(tmp_path / "r.html", model=text_model)).content
     assert set(content["model"]["names"]) <= {name or "empty" for name in ODD}
     assert content["model"]["groups"] == ODD[:2]
+
+
+def test_the_model_of_a_table_knows_the_reference_of_its_levels(tmp_path):
+    X, y, time = rows(n_features=1)
+    colour = np.array(["red", "red", "<b>blue"])[np.arange(y.size) % 3]
+    frame = pd.DataFrame({"y": y, "year": time, "size": X[:, 0], "colour": colour})
+    found = fit_table(Table(frame), TableSpec(target="y", time="year"), family="gaussian")
+    part = read(write_report(tmp_path / "r.html", model=found)).content["model"]
+    assert dict(zip(part["names"], part["references"], strict=True)) == {
+        "size": None,
+        "colour=<b>blue": "red",
+    }
+
+
+def test_text_models_have_no_parts_that_are_for_features(tmp_path, text_model, model):
+    content = read(write_report(tmp_path / "t.html", model=text_model)).content
+    assert "fit" not in content
+    assert content["model"]["unitNoun"] == ""
+    fit = read(write_report(tmp_path / "m.html", model=model)).content["fit"]
+    assert fit["intercept"] is not None
+    assert (fit["scores"], fit["scoreName"]) == (None, "R\u00b2")
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path, model, comparison):

@@ -99,7 +99,7 @@ def command(
     model = None
     if "learned" in comparison.models:
         with console.waiting("fitting all rows"):
-            model = fit_encoded(fit_encoder(table, spec), rows).estimator
+            model = fit_encoded(fit_encoder(table, spec), rows)
     save_results(comparison, folder)
     with console.report_optional():
         title = f"Models compared on {data.name}"

@@ -42,7 +42,7 @@ def command(
     if isinstance(found, Comparison):
         about |= {"comparison": found}
     elif isinstance(found, TableModel):
-        about |= {"model": found.estimator, "sentence": found.sentence()}
+        about |= {"model": found, "sentence": found.sentence()}
     elif hasattr(found, "timesteps_"):
         about |= {"model": found}
     else:

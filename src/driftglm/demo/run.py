@@ -100,7 +100,7 @@ def write_demo_report(result: DemoResult, path: str | os.PathLike[str]) -> Path:
     """The demo's page."""
     return write_report(
         Path(path),
-        model=result.model.estimator,
+        model=result.model,
         comparison=result.comparison,
         title=TITLE,
         sentence=SENTENCE,

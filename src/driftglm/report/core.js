@@ -62,7 +62,7 @@ function numberText(value, decimals) {
   let text = value.toFixed(decimals);
   const tiny = value !== 0 && Math.abs(value) < 0.5 * 10 ** -decimals;
   if (tiny || Math.abs(value) >= 1e7) text = value.toExponential(1);
-  return text.replace("-", "−").replace("e+", "e");
+  return text.replaceAll("-", "−").replace("e+", "e");
 }
 
 // Decimals that show three significant digits of a typical value.
@@ -72,6 +72,12 @@ function decimalsFor(values) {
   sizes.sort((a, b) => a - b);
   const typical = sizes[Math.floor(sizes.length / 2)];
   return Math.min(8, Math.max(0, 2 - Math.floor(Math.log10(typical))));
+}
+
+// A number as text, with the decimals that suit some values.
+function textFor(values) {
+  const decimals = decimalsFor(values.filter((v) => v !== null));
+  return (value) => numberText(value, decimals);
 }
 
 function count(n) {
@@ -146,7 +152,7 @@ let themeChosen = false;
 function setTheme(theme) {
   const dark = theme === "dark";
   document.documentElement.dataset.theme = theme;
-  themeButton.setAttribute("aria-pressed", String(dark));
+  themeButton.textContent = dark ? "Switch to light" : "Switch to dark";
   themeChanged.forEach((act) => act());
 }
 

@@ -12,6 +12,7 @@ function readModel(source) {
     value: (key, row) => columns.get(key)()[row],
     values: (key) => columns.get(key)(),
     label: (row) => source.names[name()[row]],
+    against: (row) => source.references?.[name()[row]] ?? null,
     groupOf: (row) => group()[row],
     kindOf: (row) => kind()[row],
     hasPath: (row) => row < source.nPaths,
@@ -77,45 +78,75 @@ function firstGroup(model) {
   return 0;
 }
 
-function modelSections(model) {
-  const typical = Array.from(model.values("last").subarray(0, 2000));
-  const decimals = decimalsFor(typical.filter((_, row) => model.kindOf(row) !== 0));
-  const text = (value) => numberText(value, decimals);
-  const band = (value, reach) => (reach === null ? "" : ` (${text(value - reach)} to ${text(value + reach)})`);
+// How coefficients can be measured: as they are, and where it is known per size of their column.
+function measuresOf(model) {
+  const typical = range(Math.min(2000, model.nRows)).filter((row) => model.kindOf(row) !== 0);
+  const measure = (label, title, unit) => {
+    const last = (row) => model.value("last", row) * unit(row);
+    const decimals = decimalsFor(typical.map(last));
+    // A coefficient of a column on a large scale has digits of its own.
+    const own = (row) => (model.kindOf(row) === 0 ? 0 : decimalsFor([last(row)]));
+    return { label, title, unit, text: (value, row) => numberText(value, Math.max(decimals, own(row))) };
+  };
+  const raw = measure(model.has("unit") ? "per unit of the column" : "as they are", "coefficient", () => 1);
+  if (!model.has("unit")) return [raw];
+  return [raw, measure(`per ${model.unitNoun} of the column`, `coefficient × ${model.unitNoun}`, (row) => model.value("unit", row))];
+}
+
+// Rows in very different units would leave lines flat, and cells blank, on one scale. `place` is
+// where the size stands, of those in order, that the largest is compared with.
+function isUneven(model, rows, place) {
+  const peaks = rows.map((row) => peakOf(model, row)).filter((v) => v > 0).sort((a, b) => a - b);
+  return peaks.length > 1 && peaks[peaks.length - 1] > 20 * peaks[Math.floor(place * peaks.length)];
+}
+
+function peakOf(model, row) {
+  return Math.max(...Array.from(model.path(row), (v) => (Number.isFinite(v) ? Math.abs(v) : 0)));
+}
+
+function modelSections(model, fit) {
+  const measures = measuresOf(model);
+  const [{ text }] = measures;
   const parts = [];
-  const state = { group: firstGroup(model), text, band, parts };
+  const state = { group: firstGroup(model), text, measures, parts };
   const picks = picksOf(model, () => parts.forEach((part) => part.picked?.()));
   const open = model.grouped ? choice(capital(model.groupNoun), model.groups, state.group, (g) => {
     state.group = g;
     picks.start(g); // draws the paths anew too
     parts.forEach((part) => part.grouped?.());
   }) : null;
-  state.open = open && el("div", { class: "tools" }, open.node);
+  state.open = open?.node;
   pathSection(model, state, picks);
   tableSection(model, state, picks);
   if (model.noun === "word") wordsSection(model, state);
   if (model.T > 1) heatSection(model, state);
+  if (fit) fitSections(model, fit);
   if (model.autocorrelation?.flat().some((n) => n > 0)) histogramSection(model, state);
   picks.start(state.group);
 }
 
 function pathSection(model, state, picks) {
-  const { text, band } = state;
+  const { measures } = state;
+  picks.start(state.group);
+  let measure = measures[measures.length > 1 && isUneven(model, picks.list(), 0) ? 1 : 0];
   // The group is named where it is not the one chosen above.
   const full = (row) => (model.groupOf(row) === state.group ? model.label(row) : `${model.label(row)} · ${model.groups[model.groupOf(row)]}`);
   const ahead = model.T > 1 && model.has("next");
   const bounded = model.has("lower");
   const series = () => picks.list().map((row) => {
-    const values = Array.from(model.path(row));
+    const unit = measure.unit(row);
+    const values = Array.from(model.path(row), (v) => v * unit);
     const reach = model.reach(row);
     return {
+      row,
       values,
-      lower: reach && values.map((v, t) => v - reach[t]),
-      upper: reach && values.map((v, t) => v + reach[t]),
-      next: ahead ? ["next", "lower", "upper"].map((key) => (key === "next" || bounded ? model.value(key, row) : null)) : null,
+      lower: reach && values.map((v, t) => v - reach[t] * unit),
+      upper: reach && values.map((v, t) => v + reach[t] * unit),
+      next: ahead ? ["next", "lower", "upper"].map((key) => (key === "next" || bounded ? model.value(key, row) * unit : null)) : null,
     };
   });
   const at = (each, t) => {
+    const text = (value) => measure.text(value, each.row);
     if (t === model.T) {
       const [v, lo, hi] = each.next;
       return lo === null ? text(v) : `${text(v)} (${text(lo)} to ${text(hi)})`;
@@ -132,7 +163,7 @@ function pathSection(model, state, picks) {
     spec: () => {
       const drawn = series();
       if (drawn.length === 0) return `No ${model.noun} is drawn. Pick some in the table below.`;
-      return model.T === 1 ? forestSpec(drawn, picks.list().map(full)) : pathsSpec(drawn, model.steps);
+      return model.T === 1 ? forestSpec(drawn, picks.list().map(full), measure.title) : pathsSpec(drawn, model.steps, { title: measure.title });
     },
     about: (datum) => {
       const drawn = series();
@@ -150,16 +181,14 @@ function pathSection(model, state, picks) {
     };
   });
   const chip = (row, s) => {
-    const [label, dash] = [full(row), DASHES[s][1] ? "5 3" : null];
-    const line = svg("svg", { width: 18, height: 10, "aria-hidden": "true" },
-      svg("line", { x1: 0, x2: 18, y1: 5, y2: 5, "stroke-width": 3, stroke: palette()[s], "stroke-dasharray": dash }));
+    const label = full(row);
     const remove = el("button", { type: "button", "aria-label": `Remove ${spoken(label)}` }, "×");
     remove.addEventListener("click", () => {
       picks.toggle(row);
       said.textContent = `${spoken(label)} removed`;
       (chips.querySelector("button") ?? chips).focus();
     });
-    return el("li", {}, line, el("span", { class: "label", title: label }, named(label)), remove);
+    return el("li", {}, stroke(s), el("span", { class: "label", title: label }, named(label)), remove);
   };
   const refresh = () => {
     chips.replaceChildren(...picks.list().map(chip));
@@ -168,14 +197,27 @@ function pathSection(model, state, picks) {
   };
   themeChanged.push(() => chips.replaceChildren(...picks.list().map(chip)));
   state.parts.push({ picked: refresh });
+  const pick = measures.length === 1 ? null : choice("Coefficients", measures.map((each) => each.label), measures.indexOf(measure), (i) => {
+    measure = measures[i];
+    figure.draw();
+    table.draw();
+  });
+  const tools = state.open || pick ? el("div", { class: "tools" }, state.open, pick?.node) : null;
   section("paths", model.T > 1 ? "Coefficient paths" : "Coefficients", counted(model),
-    model.leftOut.map((line) => el("p", { class: "note" }, line)), state.open, chips, said, figure.node, table.node);
+    model.leftOut.map((line) => el("p", { class: "note" }, line)), tools, chips, said, figure.node, table.node);
+}
+
+// A piece of the line drawn for a series.
+function stroke(s) {
+  return svg("svg", { width: 18, height: 10, "aria-hidden": "true" },
+    svg("line", { x1: 0, x2: 18, y1: 5, y2: 5, "stroke-width": 3, stroke: palette()[s], "stroke-dasharray": DASHES[s][1] ? "5 3" : null }));
 }
 
 function counted(model) {
   const pairs = [[`${model.noun}s${model.grouped ? ` × ${model.groups.length} ${model.groupNoun}${model.groupNoun.endsWith("s") ? "es" : "s"}` : ""}`, model.grouped ? model.total / model.groups.length : model.total], ["in the model", model.included]];
-  const kinds = new Map([["up", "pushed up"], ["down", "pushed down"], ["sign-flip", "change sign"]]);
-  model.kinds.slice(1).forEach((kind, i) => pairs.push([kinds.get(kind) ?? kind, model.kindCounts[i + 1]]));
+  const within = (kind) => model.counts.some((each) => each.kind !== kind && each.codes.includes(model.kinds.indexOf(kind)));
+  const kinds = new Map([["up", "pushed up"], ["down", "pushed down"], ["sign-flip", `${within("sign-flip") ? "of these " : ""}change sign`]]);
+  model.counts.forEach(({ kind, n }) => pairs.push([kinds.get(kind) ?? kind, n]));
   return el("dl", { class: "counts" }, pairs.map(([label, n]) => el("div", {}, el("dt", {}, label), el("dd", {}, count(n)))));
 }
 
@@ -185,13 +227,15 @@ function tableSection(model, state, picks) {
     const box = el("input", { type: "checkbox", "aria-label": `Draw ${spoken(model.label(row))}`, disabled: !model.hasPath(row) });
     box.checked = picks.includes(row);
     box.addEventListener("change", () => picks.toggle(row));
-    return el("div", { class: "who" }, box, el("span", { title: model.label(row) }, named(model.label(row))));
+    const against = model.against(row);
+    return el("div", { class: "who" }, box, el("div", {}, el("span", { title: model.label(row) }, named(model.label(row))),
+      against === null ? null : el("span", { class: "against", title: against }, "against ", named(against))));
   };
   const column = (label, key, note, show = text) => ({
-    label, note, kind: "number", value: (row) => model.value(key, row), cell: (row) => show(model.value(key, row)),
+    label, note, kind: "number", value: (row) => model.value(key, row), cell: (row) => show(model.value(key, row), row),
   });
   const share = (value) => (value < 0.0005 && value > 0 ? value.toExponential(1) : value.toFixed(4));
-  const spanOf = (row) => el("span", { class: "interval" }, `${text(model.value("lower", row))} to ${text(model.value("upper", row))}`);
+  const spanOf = (row) => el("span", { class: "interval" }, `${text(model.value("lower", row), row)} to ${text(model.value("upper", row), row)}`);
   const width = (row) => model.value("upper", row) - model.value("lower", row);
   const chance = (value) => (Number.isNaN(value) ? "–" : value > 0.995 && value < 1 ? "> 0.99" : value.toFixed(2));
   const words = model.noun === "word";
@@ -208,7 +252,8 @@ function tableSection(model, state, picks) {
     model.T > 1 && model.has("autocorrelation") ? column("Autocorr.", "autocorrelation", "Correlation of one step with the next; – where never in the model", (v) => numberText(v, 2)) : null,
     model.T > 1 ? { label: "Path", kind: "plain", cell: (row) => sparkline(model, row) } : null,
   ].filter((each) => each !== null);
-  const filters = [{ label: "Kind", options: ["all", ...model.kinds], selected: 0, accept: (row, k) => k === 0 || model.kindOf(row) === k - 1 }];
+  const codes = [[0], ...model.counts.map((each) => each.codes)];
+  const filters = [{ label: "Kind", options: ["all", ...model.kinds], selected: 0, accept: (row, k) => k === 0 || codes[k - 1].includes(model.kindOf(row)) }];
   if (model.grouped) {
     filters.push({ label: capital(model.groupNoun), options: [`all ${model.groupNoun}${model.groupNoun.endsWith("s") ? "es" : "s"}`, ...model.groups], selected: state.group + 1, accept: (row, g) => g === 0 || model.groupOf(row) === g - 1 });
   }

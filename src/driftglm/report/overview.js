@@ -34,53 +34,53 @@ function wordsSection(model, state) {
 }
 
 function heatSection(model, state) {
-  const { text, band } = state;
+  const { measures } = state;
   const rows = () => {
     const found = rowsOf(model, state, report.top, (row) => model.kindOf(row) !== 0);
     return found.length > 0 ? found : rowsOf(model, state, report.top);
   };
-  const peak = (row) => Math.max(...Array.from(model.path(row), (v) => (Number.isFinite(v) ? Math.abs(v) : 0)));
+  const peak = (row) => peakOf(model, row);
   const most = (n) => (n === 1 ? `The most important ${model.noun}` : `The ${plural(n, `most important ${model.noun}`)}`);
-  const peaks = rows().map(peak).filter((v) => v > 0).sort((a, b) => a - b);
-  // Features in very different units would leave most rows blank on one scale.
-  const uneven = peaks.length > 1 && peaks[peaks.length - 1] > 20 * peaks[Math.floor(peaks.length / 2)];
-  let relative = uneven;
+  const share = { label: `as shares of each ${model.noun}'s largest`, title: "share of the row's largest", relative: true, unit: (row) => 1 / (peak(row) || 1) };
+  const ways = [...measures.slice().reverse(), share];
+  let way = measures.length === 1 && isUneven(model, rows(), 0.5) ? share : ways[0];
+  const values = (row) => Array.from(model.path(row), (v) => v * way.unit(row));
+  const text = (v, row) => (way.text ?? state.text)(v, row);
   const limit = () => {
-    if (relative) return 1;
-    const sizes = rows().flatMap((row) => Array.from(model.path(row), Math.abs)).filter((v) => v > 0 && Number.isFinite(v)).sort((a, b) => a - b);
+    if (way.relative) return 1;
+    const sizes = rows().flatMap((row) => values(row).map(Math.abs)).filter((v) => v > 0 && Number.isFinite(v)).sort((a, b) => a - b);
     return sizes.length === 0 ? 1 : sizes[Math.floor(0.98 * (sizes.length - 1))];
   };
-  const cells = () => rows().flatMap((row, r) => {
-    const unit = relative ? peak(row) || 1 : 1;
-    return Array.from(model.path(row), (v, t) => ({ r, t, v: Number.isFinite(v) ? v / unit : null }));
-  });
+  const cells = () => rows().flatMap((row, r) => values(row).map((v, t) => ({ r, t, v: Number.isFinite(v) ? v : null })));
   const where = () => (model.grouped ? ` of ${model.groupNoun} ${spoken(model.groups[state.group])}` : "");
   const figure = plot({
     renderer: "canvas",
     label: () => `Heat map of the coefficients of ${plural(rows().length, model.noun)} over time${where()}; the numbers are in the table below.`,
-    caption: () => `${most(rows().length)}${where()}. ${relative ? "Every row is divided by its largest absolute value." : "Colours end at the 98th percentile of the absolute values shown."}`,
+    caption: () => `${most(rows().length)}${where()}. ${way.relative ? "Every row is divided by its largest absolute value." : "Colours end at the 98th percentile of the absolute values shown."}`,
     spec: () => {
       if (rows().every((row) => peak(row) === 0)) return "All coefficients are zero.";
-      return heatSpec(cells(), rows().map(model.label), model.steps, limit(), relative ? "share of the row's largest" : "coefficient");
+      return heatSpec(cells(), rows().map(model.label), model.steps, limit(), way.title);
     },
     about: (datum) => {
       if (datum.r === undefined) return null;
       const row = rows()[datum.r];
-      const v = model.path(row)[datum.t];
-      const reach = model.reach(row);
-      return [named(model.label(row)), [["step", el("bdi", {}, model.steps[datum.t])], ["coefficient", text(v) + band(v, reach && reach[datum.t])]]];
+      const unit = way.relative ? 1 : way.unit(row);
+      const v = model.path(row)[datum.t] * unit;
+      const reach = model.reach(row)?.[datum.t] * unit;
+      const band = Number.isNaN(reach) ? "" : ` (${text(v - reach, row)} to ${text(v + reach, row)})`;
+      return [named(model.label(row)), [["step", el("bdi", {}, model.steps[datum.t])], [way.relative ? "coefficient" : way.title, text(v, row) + band]]];
     },
   });
   const table = numbers("The numbers of this figure", () => ({
     head: [capital(model.noun), ...model.steps.map((label) => el("bdi", {}, label))],
-    rows: rows().map((row) => [named(model.label(row)), ...Array.from(model.path(row), text)]),
+    rows: rows().map((row) => [named(model.label(row)), ...(way.relative ? Array.from(model.path(row)) : values(row)).map((v) => text(v, row))]),
   }));
   const refresh = () => {
     figure.draw();
     table.draw();
   };
-  const scale = choice("Colours show", ["the coefficient", `the share of each ${model.noun}'s largest`], Number(relative), (i) => {
-    relative = i === 1;
+  const scale = choice("Coefficients", ways.map((each) => each.label), ways.indexOf(way), (i) => {
+    way = ways[i];
     refresh();
   });
   state.parts.push({ grouped: refresh });

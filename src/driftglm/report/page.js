@@ -6,9 +6,8 @@ function modelSentence(model) {
     return `${count(model.included)} of ${count(model.total)} pairs of an effect and a word ${are} in the model, over ${plural(model.steps.length, "step")}.`;
   }
   const what = model.grouped ? `pairs of a ${model.groupNoun} and a ${model.noun}` : `${model.noun}s`;
-  const of = (kind) => model.kindCounts[model.kinds.indexOf(kind)];
-  const moving = of("drifting") + of("sign-flip");
-  const tail = model.steps.length === 1 || model.included === 0 ? "." : `: ${count(of("static"))} constant over time, ${count(moving)} drifting, of which ${count(of("sign-flip"))} change sign.`;
+  const of = (kind) => model.counts.find((each) => each.kind === kind).n;
+  const tail = model.steps.length === 1 || model.included === 0 ? "." : `: ${count(of("static"))} constant over time, ${count(of("drifting"))} drifting, of which ${count(of("sign-flip"))} change sign.`;
   return `${count(model.included)} of ${count(model.total)} ${what} ${are} in the model${tail}`;
 }
 
@@ -19,7 +18,7 @@ function build() {
     comparisonSection(report.comparison);
     if (report.comparison.forecasts) forecastSection(report.comparison);
   }
-  if (report.model) modelSections(readModel(report.model));
+  if (report.model) modelSections(readModel(report.model), report.fit);
   section("settings", "Settings and versions", el("div", { class: "facts" }, report.facts.map((part) => el("div", {},
     el("h3", {}, el("bdi", {}, part.title)),
     el("dl", {}, part.rows.map(([key, value]) => [el("dt", {}, named(key)), el("dd", {}, value === "" ? "–" : el("bdi", {}, value))]))))));

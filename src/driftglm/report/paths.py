@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,12 @@ class PathRows:
         (T,) labels.
     unlisted
         Rows left out beforehand because their coefficients are all zero.
+    members
+        Kinds that are counted together under a kind's name; others are counted alone.
+    unit_noun
+        What the column "unit" is; "" if there is none.
+    references
+        For every name, the level that an indicator is compared with; empty: none is known.
     """
 
     noun: str
@@ -61,6 +68,9 @@ class PathRows:
     reach: FloatArray | None
     steps: list[str]
     unlisted: int = 0
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unit_noun: str = ""
+    references: list[str | None] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -69,7 +79,11 @@ class PathRows:
 
     def n_shown(self) -> tuple[int, int]:
         """How many rows, and how many paths, of the first ones fit on the page."""
-        cost = np.array([len(page_json(name).encode()) + 1 for name in self.names], dtype=float)
+        texts = [page_json(name) for name in self.names]
+        if any(self.references):
+            pairs = zip(texts, self.references, strict=True)
+            texts = [text + page_json(reference) for text, reference in pairs]
+        cost = np.array([len(text.encode()) + 2 for text in texts], dtype=float)
         # A name is written once, at the first row that has it.
         _, first = np.unique(self.name, return_index=True)
         spent = np.full(self.n_rows, NUMBER * (len(self.columns) + 3))
@@ -102,10 +116,24 @@ class PathRows:
             "nPaths": n_paths,
             "total": self.n_rows + self.unlisted,
             "included": int(included.sum()),
-            "kindCounts": np.bincount(self.kind, minlength=len(self.kinds)).tolist(),
+            "counts": self.counts(),
+            "unitNoun": self.unit_noun,
+            "references": [self.references[i] for i in used] if any(self.references) else None,
             "leftOut": self._left_out(n_rows, n_paths),
             "autocorrelation": self._histograms(included),
         }
+
+    def counts(self) -> list[dict[str, Any]]:
+        """How many rows are of a kind, all that the page says about it; zero is left out.
+
+        A kind with others in it, as drifting has those that change sign, is counted with them.
+        """
+        out = []
+        for kind in self.kinds[1:]:
+            codes = [self.kinds.index(each) for each in self.members.get(kind, (kind,))]
+            found = int(np.isin(self.kind, codes).sum())
+            out.append({"kind": kind, "codes": codes, "n": found})
+        return out
 
     def _left_out(self, n_rows: int, n_paths: int) -> list[str]:
         """Sentences on what is not on the page."""

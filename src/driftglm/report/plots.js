@@ -79,8 +79,10 @@ function plot({ label, caption, renderer, spec, about, size = "" }) {
     text.textContent = typeof made === "string" ? "" : caption();
     await bundleReady;
     if (mine !== turn) return;
-    hideTip();
-    if (view !== null) view.finalize();
+    if (view !== null) {
+      hideTip();
+      view.finalize();
+    }
     view = null;
     if (typeof made === "string") {
       host.replaceChildren(el("p", { class: "note" }, made));
@@ -147,8 +149,21 @@ function seriesColour(n) {
 
 // ---------------------------------------------------------------------------- specifications
 
+// What the pointer meets: a column a step.
+function hoverLayer(n, x) {
+  return {
+    data: { values: range(n).map((t) => ({ t, from: t - 0.5, to: t + 0.5 })) },
+    params: [{ name: "hover", select: { type: "point", on: "pointerover", clear: "pointerout" } }],
+    mark: { type: "rect", color: colour("quiet"), tooltip: true },
+    encoding: {
+      x: { ...x, field: "from" }, x2: { field: "to" },
+      opacity: { condition: { param: "hover", empty: false, value: 0.1 }, value: 0 },
+    },
+  };
+}
+
 // series: [{values, lower, upper, next}] over the same steps; next: [value, lower, upper] or null.
-function pathsSpec(series, labels) {
+function pathsSpec(series, labels, { title = "coefficient", zero = true } = {}) {
   const n = series.length;
   const T = labels.length;
   const ahead = series.some((each) => each.next !== null);
@@ -166,13 +181,12 @@ function pathsSpec(series, labels) {
     future.push({ s, t: T - 1, v: each.values[T - 1], edge: 0 }, { s, t, v, lo, hi, edge: 1 });
   });
   const x = { field: "t", type: "quantitative", axis: stepAxis(shown), scale: { domain: [-0.5, shown.length - 0.5], nice: false } };
-  const y = (field) => ({ field, type: "quantitative", title: "coefficient", axis: { tickCount: 6 } });
+  const y = (field) => ({ field, type: "quantitative", title, axis: { tickCount: 6 }, scale: { zero } });
   const color = seriesColour(n);
   const strokeDash = { field: "s", type: "nominal", legend: null, scale: { domain: range(n), range: DASHES.slice(0, n) } };
   const tipOf = future.filter((point) => point.edge === 1);
-  const layers = [
-    { data: { values: [{ z: 0 }] }, mark: { type: "rule", color: colour("quiet"), strokeWidth: 1 }, encoding: { y: y("z") } },
-  ];
+  const layers = [];
+  if (zero) layers.push({ data: { values: [{ z: 0 }] }, mark: { type: "rule", color: colour("quiet"), strokeWidth: 1 }, encoding: { y: y("z") } });
   if (series.some((each) => each.lower)) {
     layers.push({ mark: { type: "area", opacity: 0.13 }, encoding: { x, y: y("lo"), y2: { field: "hi" }, color } });
   }
@@ -181,28 +195,19 @@ function pathsSpec(series, labels) {
   if (ahead) {
     layers.push(
       { data: { values: future }, mark: { type: "line", strokeWidth: 1.5, strokeDash: [2, 3] }, encoding: { x, y: y("v"), color } },
-      { data: { values: tipOf }, mark: { type: "rule", strokeWidth: 1.5, opacity: 0.7 }, encoding: { x, y: y("lo"), y2: { field: "hi" }, color } },
+      ...(series.some((each) => each.lower) ? [{ data: { values: tipOf }, mark: { type: "rule", strokeWidth: 1.5, opacity: 0.7 }, encoding: { x, y: y("lo"), y2: { field: "hi" }, color } }] : []),
       { data: { values: tipOf }, mark: { type: "point", size: 34, filled: false, fill: colour("paper"), strokeWidth: 1.5 }, encoding: { x, y: y("v"), color } },
     );
   }
-  // What the pointer meets: a column a step.
-  layers.push({
-    data: { values: range(shown.length).map((t) => ({ t, from: t - 0.5, to: t + 0.5 })) },
-    params: [{ name: "hover", select: { type: "point", on: "pointerover", clear: "pointerout" } }],
-    mark: { type: "rect", color: colour("quiet"), tooltip: true },
-    encoding: {
-      x: { ...x, field: "from" }, x2: { field: "to" },
-      opacity: { condition: { param: "hover", empty: false, value: 0.1 }, value: 0 },
-    },
-  });
+  layers.push(hoverLayer(shown.length, x));
   return { height: 340, params: [{ name: "labels", value: shown }], data: { values: points }, layer: layers };
 }
 
 // One step only: a coefficient and its interval a line.
-function forestSpec(series, names) {
+function forestSpec(series, names, title) {
   const points = series.map((each, s) => ({ s, v: each.values[0], lo: each.lower?.[0] ?? null, hi: each.upper?.[0] ?? null }));
   const y = { field: "s", type: "ordinal", axis: { title: null, labelExpr: "names[datum.value]", labelLimit: 150, ticks: false, domain: false } };
-  const x = (field) => ({ field, type: "quantitative", title: "coefficient", axis: { tickCount: 5 } });
+  const x = (field) => ({ field, type: "quantitative", title, axis: { tickCount: 5 } });
   const color = seriesColour(series.length);
   return {
     height: 40 * series.length + 50,
@@ -225,7 +230,7 @@ function clip(text, most) {
 function heatSpec(cells, names, labels, limit, title) {
   const narrow = main.clientWidth < 600;
   const scale = { domain: [-limit, 0, limit], range: [colour("low"), colour("middle"), colour("high")], clamp: true, interpolate: "lab" };
-  const legend = { orient: "top", gradientLength: narrow ? 180 : 240, gradientThickness: 10, tickCount: 5, titleAnchor: "start" };
+  const legend = { orient: "top", gradientLength: narrow ? 180 : 240, gradientThickness: 10, tickCount: 5, titleAnchor: "start", titleLimit: 300 };
   // Between many narrow cells the gaps of rounding would look like lines.
   const stroke = labels.length > 60 ? { stroke: { field: "v", type: "quantitative", title, scale, legend } } : {};
   return {

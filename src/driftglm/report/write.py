@@ -16,21 +16,24 @@ from driftglm.estimators.base import DriftEstimator
 from driftglm.evaluation import Comparison
 from driftglm.exceptions import DataError
 from driftglm.files import write_atomically
+from driftglm.report.centre import fan, intercept
+from driftglm.report.checks import diagnosis, pit_histogram, step_scores
 from driftglm.report.contest import contest
 from driftglm.report.encode import page_json
 from driftglm.report.facts import facts
 from driftglm.report.features import feature_rows
 from driftglm.report.words import word_rows
+from driftglm.tables import TableModel
 
 Model = DriftEstimator | DriftTextModel
-SCRIPTS = ("core", "table", "plots", "contest", "model", "overview", "page")
+SCRIPTS = ("core", "table", "plots", "contest", "model", "overview", "fit", "page")
 TOP = 30
 
 
 def write_report(
     path: str | Path,
     *,
-    model: Model | None = None,
+    model: Model | TableModel | None = None,
     comparison: Comparison | None = None,
     title: str | None = None,
     sentence: str | None = None,
@@ -48,7 +51,8 @@ def write_report(
     path
         Where to write; an existing file is replaced atomically.
     model
-        A fitted drift estimator or `DriftTextModel`; it need not have its data (`keep_data`).
+        A fitted drift estimator or `DriftTextModel`; it need not have its data (`keep_data`). The
+        model of a table also knows which level the indicators of a column are compared with.
     comparison
         What `driftglm.evaluation.compare` returned.
     title, sentence
@@ -77,29 +81,46 @@ def write_report(
     """
     target = Path(path)
     _check_path(target)
-    _check(model, comparison, top, settings)
+    references = model.encoder.references if isinstance(model, TableModel) else None
+    fitted: Model | None = model.estimator if isinstance(model, TableModel) else model
+    _check(fitted, comparison, top, settings)
     bundle()  # says what is missing, if it is, before the work
     content: dict[str, object] = {
-        "title": _title(model, comparison) if title is None else str(title),
+        "title": _title(fitted, comparison) if title is None else str(title),
         "sentence": sentence or "",
         "top": top,
-        "facts": facts(model, comparison, settings),
-    } | _findings(model, comparison, feature_names)
+        "facts": facts(fitted, comparison, settings),
+    } | _findings(fitted, comparison, feature_names, references)
     write_atomically(target, page(content).encode("utf-8", "replace"))
     return target
 
 
 def _findings(
-    model: Model | None, comparison: Comparison | None, feature_names: Iterable[object] | None
+    model: Model | None,
+    comparison: Comparison | None,
+    feature_names: Iterable[object] | None,
+    references: Mapping[str, str] | None,
 ) -> dict[str, object]:
     out: dict[str, object] = {}
     if comparison is not None:
         out["comparison"] = contest(comparison)
-    if model is not None:
-        is_text = isinstance(model, DriftTextModel)
-        rows = word_rows(model) if is_text else feature_rows(model, feature_names)
-        out["model"] = rows.content()
+    if isinstance(model, DriftTextModel):
+        out["model"] = word_rows(model).content()
+    elif model is not None:
+        out["model"] = feature_rows(model, feature_names, references).content()
+        out["fit"] = {
+            "intercept": intercept(model),
+            "fan": fan(model),
+            "scores": step_scores(model),
+            "scoreName": _score_name(model),
+            "findings": diagnosis(model),
+            "pit": pit_histogram(model),
+        }
     return out
+
+
+def _score_name(model: DriftEstimator) -> str:
+    return "R\u00b2" if model.family_.quadratic else "D\u00b2"
 
 
 def page(content: Mapping[str, object]) -> str:

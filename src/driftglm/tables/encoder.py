@@ -106,6 +106,13 @@ class TableEncoder:
         names = [feature for each in self.columns for feature in each.features]
         return names + list(self.block_names) + self._words()
 
+    @property
+    def references(self) -> dict[str, str]:
+        """By feature that is an indicator of a level, the level it is compared with."""
+        return {
+            name: each.levels[0] for each in self.columns if each.levels for name in each.features
+        }
+
     def positions(self, chosen: Iterable[str], role: str) -> list[int]:
         """Features that columns or features named by the user stand for."""
         names = self.feature_names
