@@ -11,7 +11,6 @@ from scipy.special import logsumexp
 from driftglm.exceptions import DataError
 from driftglm.priors import Exact, PathPrior, PathStats, Variational
 from driftglm.priors import exact as module
-from driftglm.priors import truncated_exponential as texp
 
 BOUNDARIES = pytest.mark.parametrize("boundary", ["pinned", "stationary"])
 FIELDS = ("log_density", "omega", "omega_alpha", "omega_end", "mean_alpha", "mean_rho")
@@ -267,39 +266,6 @@ def test_stationary_boundary_needs_the_two_ends():
     assert_allclose(stationary, [-4.999, -5.299], atol=5e-4)
 
 
-def test_statistics_of_paths():
-    stats = PathStats.of(np.array([[1.0, 2.0, 3.0], [0.0, -1.0, 2.0]]))
-    assert_array_equal(stats.S, [14.0, 5.0])
-    assert_array_equal(stats.R, [8.0, -2.0])
-    assert_array_equal(stats.E, [10.0, 4.0])
-    summed = stats.summed(np.array([1, 1]))
-    assert_array_equal([summed.S, summed.R, summed.E], [[0, 19], [0, 6], [0, 14]])
-    floored = stats.floored(np.array([0.5, 0.0]))
-    assert_array_equal([floored.S, floored.R, floored.E], [[14.5, 5], [8, -2], [10, 4]])
-    taken = stats.take(np.array([False, True]))
-    assert_array_equal([taken.S, taken.R, taken.E], [[5], [-2], [4]])
-    single = PathStats.of(np.array([[3.0]]))
-    assert_array_equal([single.S, single.R, single.E], [[9], [0], [18]])
-
-
-def test_bad_input_is_refused_with_a_reason():
-    with pytest.raises(DataError, match=r"shape \(3,\); pass one row per path"):
-        Exact().log_density(np.ones(3))
-    with pytest.raises(DataError, match=r"shape \(2, 0\)"):
-        Exact().log_density(np.ones((2, 0)))
-    with pytest.raises(DataError, match="path 1 has values that are not finite"):
-        Exact().expectations(np.array([[1.0, 2.0], [np.nan, 1.0], [np.inf, 1.0]]))
-    with pytest.raises(DataError, match=r"groups has shape \(1,\) but there are 2 paths"):
-        Exact().log_density(np.ones((2, 3)), groups=np.array([0]))
-
-
-@pytest.mark.parametrize("rate", [np.nan, np.inf, "fit"])
-@pytest.mark.parametrize("prior", [Exact, Variational])
-def test_bad_rates_are_refused(prior, rate):
-    with pytest.raises(DataError, match=r"rate=.*pass a number"):
-        prior(rate=rate)
-
-
 def test_unknown_boundary_is_refused():
     with pytest.raises(DataError, match=r"boundary='free' is not known; choose 'pinned'"):
         Exact(boundary="free")
@@ -308,39 +274,6 @@ def test_unknown_boundary_is_refused():
 def test_it_is_a_sparse_path_prior():
     assert isinstance(Exact(), PathPrior)
     assert Exact().sparse
-
-
-@BOUNDARIES
-def test_estimated_rate_runs_to_the_limit_on_pure_cases(boundary, rng):
-    """Walks want as much autocorrelation as there is, noise as little: no maximum in between."""
-    noise = rng.normal(size=(200, 10))
-    prior = Exact(rate="estimate", boundary=boundary)
-    for paths, rate in ((np.cumsum(noise, axis=1), 100.0), (noise, -100.0)):
-        assert prior.with_estimated_rate((PathStats.of(paths), 10, 1)).rate == rate
-        expected = Exact(rate=rate, boundary=boundary).log_density(paths[:5])
-        with_zero = np.vstack([paths, np.zeros((3, 10))])
-        assert_allclose(prior.log_density(with_zero)[:5], expected, rtol=1e-12)
-
-
-@BOUNDARIES
-def test_estimated_rate_between_the_limits_balances_prior_and_posterior(boundary, rng):
-    """Stationarity: E[alpha | tau] under the prior is the mean of E[alpha | path, tau]."""
-    paths = rng.normal(size=(200, 10))
-    for t in range(1, 10):
-        paths[:, t] = 0.5 * paths[:, t - 1] + np.sqrt(0.75) * paths[:, t]
-    prior = Exact(rate="estimate", boundary=boundary)
-    fitted = prior.with_estimated_rate((PathStats.of(paths), 10, 1))
-    assert -20 < fitted.rate < 60
-    # The maximum is located to 1e-6 in theory, 1e-4 or so in floating point; the mean's slope
-    # with respect to tau is below C^2/12.
-    assert_allclose(texp.mean(fitted.rate), fitted.expectations(paths)[2].mean(), atol=1e-5)
-
-
-@pytest.mark.parametrize("prior", [Exact(rate="estimate"), Variational(rate="estimate")])
-def test_nothing_to_estimate_keeps_the_rate(prior):
-    assert prior.tau == 1.0
-    assert prior.with_estimated_rate((PathStats.of(np.array([[2.0], [1.0]])), 1, 1)).rate == 1.0
-    assert prior.with_estimated_rate((PathStats.of(np.zeros((2, 5))), 5, 1)).rate == 1.0
 
 
 def mixture(nodes, paths):

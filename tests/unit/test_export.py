@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor, DriftTextModel
-from driftglm.simulate import simulate_text
-
-xarray = pytest.importorskip("xarray")
+from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 
 MONTHS = pd.period_range("2001-11", periods=4, freq="M")
 TIME = MONTHS[np.repeat(np.arange(4), 15)]
@@ -60,21 +57,6 @@ def test_classes_are_a_dimension_if_there_are_several(n_classes):
         assert found["coef"].dims == ("time", "class", "feature")
         np.testing.assert_array_equal(found["coef"].sel({"class": "mid"}), model.coef_path_[:, 1])
         assert found["intercept_next"].dims == ("class",)
-
-
-def test_text_has_time_effect_and_word():
-    text = simulate_text(n_words=12, n_effects=2, random_state=0)
-    words = [f"w{j}é" for j in range(12)]
-    model = DriftTextModel(vocabulary=words, max_iter=2).fit(
-        text.counts, text.effects, time=text.time
-    )
-    found = model.to_xarray()
-    assert found["coef"].dims == ("time", "effect", "word")
-    np.testing.assert_array_equal(
-        found["coef"].sel(word="w3é", effect="x1"), model.coef_path_[:, 1, 3]
-    )
-    np.testing.assert_array_equal(found["background"], model.background_)
-    assert found["inclusion_probability"].shape == (2, 12)
 
 
 def test_ordered_categories_become_texts():

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -21,24 +19,10 @@ SPECIAL = {
 }
 
 
-def rows(family, n=240):
-    rng = np.random.default_rng(4)
-    time = np.repeat(np.arange(4), n // 4)
-    X = rng.normal(size=(n, 4))
-    eta = 0.4 * (time - 1) * X[:, 0] + 0.5 * X[:, 1]
-    y = {
-        "gaussian": eta + rng.normal(size=n),
-        "binomial": np.where(eta + rng.logistic(size=n) > 0, "up", "down"),
-        "multinomial": np.digitize(eta + rng.normal(size=n), [-0.5, 0.5]),
-        "poisson": rng.poisson(np.exp(np.clip(eta, -2, 2))),
-    }[family]
-    return X, y, time
-
-
 @pytest.mark.parametrize("prior", ["learned", "exact"])
 @pytest.mark.parametrize("family", SPECIAL)
-def test_the_named_estimators_are_its_special_cases(family, prior):
-    X, y, time = rows(family)
+def test_the_named_estimators_are_its_special_cases(family_rows, family, prior):
+    X, y, time = family_rows(family)
     one = DriftGLM(family=family, prior=prior).fit(X, y, time=time)
     other = SPECIAL[family](prior=prior).fit(X, y, time=time)
     assert_array_equal(one.coef_path_, other.coef_path_)
@@ -54,8 +38,8 @@ def test_scikit_learns_own_checks_pass(family):
         check(model)
 
 
-def test_two_classes_of_the_multinomial_are_the_binomial():
-    X, y, time = rows("binomial")
+def test_two_classes_of_the_multinomial_are_the_binomial(family_rows):
+    X, y, time = family_rows("binomial")
     one = DriftGLM(family="multinomial").fit(X, y, time=time)
     other = DriftGLM(family="binomial").fit(X, y, time=time)
     assert_array_equal(one.predict_proba(X), other.predict_proba(X))
@@ -63,8 +47,8 @@ def test_two_classes_of_the_multinomial_are_the_binomial():
     assert np.isfinite(cross_val_score(one, X, y, scoring="roc_auc", cv=2)).all()
 
 
-def test_an_exposure_is_refused_by_families_that_take_none():
-    X, y, time = rows("gaussian")
+def test_an_exposure_is_refused_by_families_that_take_none(family_rows):
+    X, y, time = family_rows("gaussian")
     model = DriftGLM().fit(X, y, time=time)
     hours = np.full(240, 10.0)
     for call in (model.predict, model.predict_interval):
@@ -72,23 +56,23 @@ def test_an_exposure_is_refused_by_families_that_take_none():
             call(X, exposure=hours)
     with pytest.raises(DataError, match="takes no exposure"):
         model.score(X, y, exposure=hours)
-    X, y, time = rows("binomial")
+    X, y, time = family_rows("binomial")
     model = DriftGLM(family="binomial").fit(X, y, time=time)
     for call in (model.predict, model.predict_interval):
         with pytest.raises(DataError, match="takes no exposure"):
             call(X, exposure=hours)
 
 
-def test_noise_is_refused_by_families_that_have_none():
-    X, y, time = rows("binomial")
+def test_noise_is_refused_by_families_that_have_none(family_rows):
+    X, y, time = family_rows("binomial")
     with pytest.raises(DataError, match="no noise variance or dispersion"):
         DriftGLM(family="binomial", noise=2.0).fit(X, y, time=time)
 
 
-def test_nothing_of_another_family_is_left_behind():
-    X, y, time = rows("binomial")
+def test_nothing_of_another_family_is_left_behind(family_rows):
+    X, y, time = family_rows("binomial")
     model = DriftGLM(family="binomial", keep_data=True).fit(X, y, time=time)
-    X, y, time = rows("poisson")
+    X, y, time = family_rows("poisson")
     model.set_params(family="poisson").fit(X, y, time=time)
     assert not hasattr(model, "classes_")
     assert not hasattr(model, "predict_proba")
@@ -96,15 +80,15 @@ def test_nothing_of_another_family_is_left_behind():
     assert (model.predict(X) > 0).all()
 
 
-def test_a_fitted_model_predicts_what_it_was_fitted_to():
-    X, y, time = rows("binomial")
+def test_a_fitted_model_predicts_what_it_was_fitted_to(family_rows):
+    X, y, time = family_rows("binomial")
     model = DriftGLM(family="binomial").fit(X, y, time=time)
     before = model.predict(X)
     assert_array_equal(model.set_params(family="poisson").predict(X), before)
 
 
-def test_an_update_fits_what_it_reports():
-    X, y, time = rows("poisson")
+def test_an_update_fits_what_it_reports(family_rows):
+    X, y, time = family_rows("poisson")
     model = DriftPoissonRegressor(prior="fixed", keep_data=True)
     model.fit(X[time < 3], y[time < 3], time=time[time < 3])
     model.set_params(prior="learned").update(X[time == 3], y[time == 3], time=time[time == 3])
@@ -113,34 +97,11 @@ def test_an_update_fits_what_it_reports():
     assert_allclose(model.coef_path_, fresh.coef_path_, atol=0.02)
 
 
-def test_scores_are_checked_and_are_those_of_scikit_learn():
-    X, y, time = rows("gaussian")
-    model = DriftRegressor().fit(X, y, time=time)
-    weights = np.linspace(0.1, 2.0, 240)
-    found = model.score(X, y, time=time, sample_weight=weights)
-    prediction = model.predict(X, time=time)
-    assert_allclose(found, r2_score(y, prediction, sample_weight=weights), rtol=1e-12)
-    assert model.score(X, y[:, None], time=time) == model.score(X, y, time=time)
-    for bad in (np.where(np.arange(240) == 3, np.nan, y), y[:100]):
-        with pytest.raises(ValueError, match=r"NaN|inconsistent"):
-            model.score(X, bad, time=time)
-    with pytest.warns(UndefinedMetricWarning):
-        assert np.isnan(model.score(X[:1], y[:1]))
-
-
-def test_counts_that_are_all_zero_are_not_explained_perfectly():
-    X, y, time = rows("poisson")
-    model = DriftPoissonRegressor().fit(X, y, time=time)
-    assert model.score(X, np.zeros(240), time=time) == 0.0
-    with pytest.raises(DataError, match="counts must lie between"):
-        model.score(X, np.where(np.arange(240) == 3, -1, y), time=time)
-
-
-def test_more_than_two_classes_need_a_family_for_them(monkeypatch):
+def test_more_than_two_classes_need_a_family_for_them(family_rows, monkeypatch):
     from driftglm.families import Binomial
 
     monkeypatch.setattr(Binomial, "more_classes", None)
-    X, y, time = rows("multinomial")
+    X, y, time = family_rows("multinomial")
     with pytest.raises(DataError, match="y has 3 classes and family 'binomial' is for two"):
         DriftGLM(family="binomial").fit(X, y, time=time)
 

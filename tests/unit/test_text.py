@@ -12,7 +12,6 @@ from sklearn.base import clone
 
 from driftglm import DriftTextModel
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
-from driftglm.fitting.text_data import log_background, read_counts
 from driftglm.priors import Exact, Fixed, Learned
 from driftglm.simulate import simulate_text
 
@@ -67,18 +66,6 @@ def test_score_and_perplexity(model):
         model.perplexity(np.zeros((2, 30)), TEXT.effects_next[:2])
     background = TEXT.counts_next.toarray() @ model.base_background_[-1]
     assert score > background.sum()
-
-
-def test_the_background_is_the_smoothed_share_of_every_step():
-    counts = csr_array([[3.0, 1.0], [0.0, 4.0], [2.0, 0.0]])
-    codes = np.array([1, 1, 3])
-    found = np.exp(log_background(counts, codes, 4, "step", 0.5))
-    first, last = np.array([3.5, 5.5]) / 9, np.array([2.5, 0.5]) / 3
-    # Steps 0 and 2 have no documents: the next one at the start, else the one before.
-    assert_allclose(found, [first, first, first, last])
-    assert_allclose(
-        np.exp(log_background(counts, codes, 4, "all", 0.5))[2], np.array([5.5, 5.5]) / 11
-    )
 
 
 def test_collapsing_documents_changes_nothing_but_rounding():
@@ -259,35 +246,6 @@ def test_words_come_from_frames_and_unknown_ones_are_ignored():
         model.score(pd.DataFrame({"a": [1.0], "b": [2.0]}), TEXT.effects_next[:1])
 
 
-def test_top_words_and_names():
-    frame = pd.DataFrame(TEXT.effects, columns=["east", "west", "north"])
-    words = [f"word{j}" for j in range(30)]
-    model = DriftTextModel(vocabulary=words).fit(TEXT.counts, frame, time=TEXT.time)
-    table = model.top_words("west", k=3)
-    assert list(table.columns) == ["word", "coef", "inclusion_probability", "share"]
-    assert len(table) == 6
-    assert (np.diff(table["coef"][:3]) <= 0).all()
-    assert table["coef"].iloc[3] < 0
-    then = model.top_words(1, time=2, k=1)
-    best = int(np.argmax(model.coef_path_[2, 1]))
-    assert then["word"].iloc[0] == words[best]
-    assert_allclose(then["coef"].iloc[0], model.coef_path_[2, 1, best])
-    with pytest.raises(DataError, match="south"):
-        model.top_words("south")
-    with pytest.raises(DataError, match="k=0"):
-        model.top_words("west", k=0)
-    with pytest.raises(DataError, match="name one"):
-        model.top_words(["east", "west"])
-
-
-def test_plot_words(model):
-    pytest.importorskip("matplotlib")
-    figure = model.plot_words(0)
-    assert len(figure.axes[0].lines) == 9  # eight words and the zero line
-    two = model.plot_words(0, words=["word3", "word5"])
-    assert [line.get_label() for line in two.axes[0].lines[:2]] == ["word3", "word5"]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -347,11 +305,6 @@ def test_it_can_be_cloned_and_verbose_writes_one_line(capsys):
     model = clone(DriftTextModel(tie="path", verbose=True, max_iter=11))
     model.fit(TEXT.counts, TEXT.effects, time=TEXT.time)
     assert "pass 10" in capsys.readouterr().err
-
-
-def test_counts_given_twice_add_up():
-    doubled = csr_matrix(([1.0, 2.0], ([0, 0], [1, 1])), shape=(1, 3))
-    assert read_counts(doubled, None).toarray().tolist() == [[0.0, 3.0, 0.0]]
 
 
 def test_simulated_text_follows_its_truth():
