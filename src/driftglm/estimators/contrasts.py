@@ -76,11 +76,9 @@ class Contrasts:
         difference between steps that is the probability that the feature does not drift. Features
         are independent in the posterior but for the shared directions, which are taken into
         account. A sum over several has the exact mean and variance, and is taken to be normal if it
-        is not exactly zero.
-
-        With extrapolate="hold" steps after the last have the estimate of the last step. Their
-        uncertainty is that of the forecast and the distance to it, as in `summary`, and the
-        distribution is normal beside zero.
+        is not exactly zero. With extrapolate="hold" steps after the last have the estimate of the
+        last step. Their uncertainty is that of the forecast and the distance to it, as in
+        `summary`, and the distribution is normal beside zero.
 
         Examples
         --------

@@ -41,7 +41,7 @@ def write_report(
     top: int = TOP,
     feature_names: Iterable[object] | None = None,
 ) -> Path:
-    """Write a page about a fitted model, a comparison, or both.
+    """Write a page about a fitted model, a comparison, or both; returns the file written.
 
     The file needs no other file and no network, and is under 8 MB. Where a large model has more
     paths than that, the page says what is left out. The same input gives the same bytes.
@@ -63,11 +63,6 @@ def write_report(
         Rows of the heat map.
     feature_names
         Names of the columns of X; None: those the model has seen, or x0, x1, ...
-
-    Returns
-    -------
-    Path
-        The file written.
 
     Examples
     --------
