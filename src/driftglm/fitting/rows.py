@@ -15,7 +15,7 @@ from driftglm.design import ColumnDesign, Design, RowSample
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.families.base import CERTAIN, Scale
-from driftglm.fitting.column_checks import check_columns
+from driftglm.fitting.column_checks import check_columns, column_ranges
 from driftglm.fitting.reading import PER_ROW, Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
 from driftglm.objective import Intercepts
@@ -112,6 +112,10 @@ class Rows:
     def column_sums(self) -> FloatArray:
         """(n_features,) sums of the columns."""
         return np.asarray(self.X.sum(axis=0), dtype=np.float64).ravel()
+
+    def column_ranges(self) -> tuple[FloatArray, FloatArray]:
+        """(n_features,) least and largest value of every column."""
+        return column_ranges(self.X)
 
     @property
     def target(self) -> FloatArray:

@@ -44,6 +44,8 @@ class WorkerRows(Rows):
         (n_rows, n_always_in) columns that are intercepts.
     totals
         (n_features,) sums of all columns.
+    ranges
+        Least and largest value of all columns, (n_features,) each.
     gathered
         Rows of the ordinary columns from which the shared directions are found.
     blocks
@@ -55,6 +57,7 @@ class WorkerRows(Rows):
     always_in_columns: FloatArray = field(kw_only=True)
     gathered: RowSample = field(kw_only=True)
     totals: FloatArray = field(kw_only=True)
+    ranges: tuple[FloatArray, FloatArray] = field(kw_only=True)
     blocks: OpenBlocks = field(kw_only=True)
 
     def before(self, step: int) -> WorkerRows:
@@ -79,6 +82,10 @@ class WorkerRows(Rows):
     def column_sums(self) -> FloatArray:
         """(n_features,) sums of the columns."""
         return self.totals
+
+    def column_ranges(self) -> tuple[FloatArray, FloatArray]:
+        """(n_features,) least and largest value of every column."""
+        return self.ranges
 
     def _always_in_columns(self) -> FloatArray:
         return self.always_in_columns.copy()
@@ -172,9 +179,9 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
     engine, wanted, chosen = _engine(opened, always_in)
     try:
         summaries = engine.open(wanted)
+        low = np.min([each.low for each in summaries if each.low is not None], axis=0)
+        high = np.max([each.high for each in summaries if each.high is not None], axis=0)
         if opened.whole:
-            low = np.min([each.low for each in summaries if each.low is not None], axis=0)
-            high = np.max([each.high for each in summaries if each.high is not None], axis=0)
             check_ranges(low, high, None, intercept=reading.intercept)
         order = np.argsort(used.codes, kind="stable").astype(np.int64)
         steps = np.searchsorted(used.codes[order], np.arange(n_steps + 1))
@@ -189,6 +196,7 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
             intercept=reading.intercept,
             raw=WorkerDesign.of(engine, counts.astype(np.int64), steps.astype(np.int64)),
             order=order,
+            ranges=(low, high),
             totals=np.sum([each.totals for each in summaries], axis=0),
             always_in_columns=np.concatenate([each.columns for each in summaries]),
             gathered=RowSample(sample, used.codes[chosen], used.weights[chosen], chosen=True),
