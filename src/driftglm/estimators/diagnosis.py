@@ -102,8 +102,8 @@ class Diagnosis:
         one, none = np.ones(1), np.zeros(1)
         discrete = self.family_.coupled or self.family_.predictive(none, none, one).discrete
         return Residuals(
-            residual=checks.residual[known],
-            steps=checks.codes[known],
+            residual=checks.residual[known].astype(np.float64),
+            steps=checks.codes[known].astype(np.int64),
             n_timesteps=self._axis.n_timesteps,
             period=cycle(self._axis.freq),
             labels=[str(label) for label in self._axis.labels],

@@ -119,9 +119,7 @@ def _finished(attempt: _Attempt, runs: Runs) -> SolverResult[Posterior]:
     return result.then(more)
 
 
-def _outcome(
-    attempt: _Attempt, result: SolverResult[Posterior], checks: RowChecks
-) -> Outcome:
+def _outcome(attempt: _Attempt, result: SolverResult[Posterior], checks: RowChecks) -> Outcome:
     parts = zip(attempt.bounds, result.states, attempt.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(*part) for part in parts)
     forecaster = Forecaster("drifting", fits, result.state.noise)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm.families.base import CERTAIN
 from driftglm.fitting.rows import Rows
 from driftglm.objective import Posterior, Problem, State
 from driftglm.predictive import Distribution, Normal
@@ -90,19 +91,21 @@ def row_checks(
         shift = (rows.y - rows.target)[order]  # what was taken off y before the fit
         mean, variance = ends[0].without_own()
         forecast = family.predictive(mean + shift, variance, noise)
-        fitted = family.mean(ends[0].eta + shift, ends[0].variance)
+        certain = not isinstance(states[0], Posterior)  # as a mode predicts
+        fitted = family.mean(ends[0].eta + shift, CERTAIN if certain else ends[0].variance)
         null = np.full(y.size, average[0])
     residual = np.empty(y.size, dtype=np.float32)
     residual[order] = quantile_residuals(forecast, y)
-    losses = (weights * family.prediction_loss(y, mean) for mean in (fitted, null))
-    low, high = rows.column_ranges()
+    by_step = problems[0].design.by_step
+    low, high = rows.column_ranges
     return RowChecks(
-        residual,
-        rows.codes.astype(np.int32),
-        float(ends[0].curvature.sum() / weights.sum()),
-        *(problems[0].design.by_step(loss) for loss in losses),
-        low.astype(np.float64),
-        high.astype(np.float64),
+        residual=residual,
+        codes=rows.codes.astype(np.int32),
+        information=float(ends[0].curvature.sum() / weights.sum()),
+        deviance=by_step(weights * family.prediction_loss(y, fitted)),
+        null_deviance=by_step(weights * family.prediction_loss(y, null)),
+        minimum=low.astype(np.float64),
+        maximum=high.astype(np.float64),
     )
 
 

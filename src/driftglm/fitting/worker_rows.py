@@ -44,8 +44,6 @@ class WorkerRows(Rows):
         (n_rows, n_always_in) columns that are intercepts.
     totals
         (n_features,) sums of all columns.
-    ranges
-        Least and largest value of all columns, (n_features,) each.
     gathered
         Rows of the ordinary columns from which the shared directions are found.
     blocks
@@ -57,7 +55,6 @@ class WorkerRows(Rows):
     always_in_columns: FloatArray = field(kw_only=True)
     gathered: RowSample = field(kw_only=True)
     totals: FloatArray = field(kw_only=True)
-    ranges: tuple[FloatArray, FloatArray] = field(kw_only=True)
     blocks: OpenBlocks = field(kw_only=True)
 
     def before(self, step: int) -> WorkerRows:
@@ -82,10 +79,6 @@ class WorkerRows(Rows):
     def column_sums(self) -> FloatArray:
         """(n_features,) sums of the columns."""
         return self.totals
-
-    def column_ranges(self) -> tuple[FloatArray, FloatArray]:
-        """(n_features,) least and largest value of every column."""
-        return self.ranges
 
     def _always_in_columns(self) -> FloatArray:
         return self.always_in_columns.copy()
