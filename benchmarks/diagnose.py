@@ -1,10 +1,11 @@
 """How often `diagnose` finds what was planted, and how often something where nothing was.
 
-    python benchmarks/diagnose.py [--clean 200] [--planted 20] [--seed 0] [--hard]
+    python benchmarks/diagnose.py [--clean 200] [--families 100] [--planted 20] [--seed 0] [--hard]
 
 Panels are drawn from the model, of sizes that differ from panel to panel: 6 to 40 steps of 30 to
 300 rows and 5 to 200 features. A fault is planted by changing y; the model is then fitted as a user
-would fit it. A fault counts as found if its own check is among the findings.
+would fit it, and asked by `model.diagnose()`. A fault counts as found if its own check is among the
+findings. Panels of counts and of two classes are clean ones only.
 With `--hard`, faults are planted that are too small, or that leave too little, to be found always.
 """
 
@@ -14,24 +15,39 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 from scipy.signal import lfilter
 
-from driftglm import DriftRegressor
-from driftglm.diagnostics import Residuals, findings
+from driftglm import DriftGLM
 from driftglm.simulate import Panel, simulate_panel
 
-NINETY = 1.6449
-"""Half the width of a central interval of 90 %, in standard deviations."""
+UNITS = {4: "Q", 12: "M"}
+"""Steps that make a year, and what pandas calls them."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A panel, how it is fitted and how many steps make a year."""
+    """A panel, how it is fitted and how many steps make a year (None: steps are numbers)."""
 
     panel: Panel
+    family: str = "gaussian"
     fit_intercept: bool = True
     period: int | None = None
-    show_path: bool = True
+
+    @property
+    def time(self):
+        """Steps as a user has them."""
+        if self.period is None:
+            return self.panel.time
+        unit = UNITS[self.period]
+        first = pd.Period("2001-01", unit).ordinal
+        return pd.PeriodIndex.from_ordinals(first + self.panel.time, freq=unit)
+
+    def checks_with_findings(self):
+        """Names of the checks that find something."""
+        model = DriftGLM(family=self.family, fit_intercept=self.fit_intercept)
+        model.fit(self.panel.X, self.panel.y, time=self.time)
+        return set(model.diagnose()["check"])
 
     @property
     def noise(self):
@@ -43,7 +59,7 @@ class Case:
         return replace(self, panel=replace(self.panel, y=self.panel.mean + noise), **changes)
 
 
-def clean(rng, steps=(6, 12, 24, 40), rows=(30, 100, 300), **fixed):
+def clean(rng, steps=(6, 12, 24, 40), rows=(30, 100, 300), family="gaussian", **fixed):
     """A panel the model is right about."""
     n_timesteps = int(rng.choice(steps))
     panel = simulate_panel(
@@ -53,10 +69,12 @@ def clean(rng, steps=(6, 12, 24, 40), rows=(30, 100, 300), **fixed):
         n_active=int(rng.integers(1, 9)),
         rate=float(rng.choice((0.0, 20.0, 100.0))),
         scale=float(rng.choice((0.1, 0.25, 0.5))),
+        family=family,
         random_state=rng,
         **fixed,
     )
-    return Case(panel, period=rng.choice((None, 4, 12)) if n_timesteps >= 24 else None)
+    period = rng.choice((None, 4, 12)) if n_timesteps >= 24 else None
+    return Case(panel, family=family, period=period)
 
 
 def dependent_rows(rng):
@@ -133,40 +151,15 @@ HARD = {
     "an intercept is fitted": ("steps", lambda rng: replace(step_effect(rng), fit_intercept=True)),
     "season 0.7 of the noise": ("season", partial(season, size=0.35)),
     "season 0.5 of the noise": ("season", partial(season, size=0.25)),
-    "season, path not given": ("season", lambda rng: replace(season(rng), show_path=False)),
     "2 in 10 rows are wild": ("wild step", partial(wild_step, share=0.2)),
     "1 of 12 steps is shifted": ("shifted step", partial(shifted_step, steps=(12,))),
     "skewed, 30 rows a step": ("pit", partial(skewed, rows=(30,))),
 }
 
 
-def residuals_of(case):
-    """What a fit says of its own rows: to be replaced by `model.diagnose()`."""
-    panel = case.panel
-    model = DriftRegressor(fit_intercept=case.fit_intercept).fit(panel.X, panel.y, time=panel.time)
-    low, high = model.predict_interval(panel.X, time=panel.time).T
-    noise = model.noise_variance_
-    uncertain = ((high - low) / 2 / NINETY) ** 2 - noise
-    left_out = noise * (1 - np.minimum(uncertain / noise, 0.9))
-    return Residuals(
-        residual=(panel.y - model.predict(panel.X, time=panel.time)) / np.sqrt(left_out),
-        steps=panel.time,
-        n_timesteps=len(model.timesteps_),
-        period=case.period,
-        intercept_path=(
-            model.intercept_path_ / np.sqrt(noise)
-            if case.fit_intercept and case.show_path
-            else None
-        ),
-    )
-
-
 def found_in(make, n_panels, seed):
     """How many panels have a finding, and how many have each."""
-    names = [
-        {each.check for each in findings(residuals_of(make(np.random.default_rng([seed, i]))))}
-        for i in range(n_panels)
-    ]
+    names = [make(np.random.default_rng([seed, i])).checks_with_findings() for i in range(n_panels)]
     return sum(map(bool, names)), Counter(name for each in names for name in each)
 
 
@@ -174,6 +167,7 @@ def main():
     """Print how often faults are found, and how often there is one where none was planted."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--clean", type=int, default=200, help="panels without a fault")
+    parser.add_argument("--families", type=int, default=100, help="such of counts and of classes")
     parser.add_argument("--planted", type=int, default=20, help="panels of each fault")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--hard", action="store_true", help="faults that are hard to find")
@@ -185,8 +179,10 @@ def main():
         print(
             f"{name:<25} found in {counts[check]:>3} of {options.planted}   also: {others or '-'}"
         )
-    anything, counts = found_in(clean, options.clean, options.seed)
-    print(f"{'clean':<25} any in {anything:>5} of {options.clean}   {dict(counts)}")
+    for family in ("gaussian", "poisson", "binomial"):
+        n_panels = options.clean if family == "gaussian" else options.families
+        anything, counts = found_in(partial(clean, family=family), n_panels, options.seed)
+        print(f"{'clean ' + family:<25} any in {anything:>5} of {n_panels}   {dict(counts)}")
 
 
 if __name__ == "__main__":

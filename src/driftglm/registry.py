@@ -53,6 +53,7 @@ RECORDS = (
     "driftglm.fitting.fits:ModeFit",
     "driftglm.fitting.fits:PosteriorFit",
     "driftglm.fitting.outcome:Forecaster",
+    "driftglm.fitting.residuals:RowChecks",
     "driftglm.fitting.rows:Rows",
     "driftglm.fitting.text_fit:ModeTextFit",
     "driftglm.fitting.text_fit:PosteriorTextFit",

@@ -153,6 +153,7 @@ def with_record(model, y, prediction, time):
         deviance=by_step(error**2),
         null_deviance=by_step((y - y.mean()) ** 2),
         rows=by_step(np.ones(y.size)),
+        codes=time - time.min(),
         residual=2 * error / error.std(),  # as if intervals were half as wide as they should be
     )
     findings = {"check": "wild step", "finding": ODD[0], "advice": ODD[1], "severity": "major"}

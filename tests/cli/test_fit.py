@@ -57,6 +57,21 @@ def test_json_is_parsed_and_lists_every_feature(run, table):
     assert names == {"size", "noise", "colour=blue", "colour=green"}
 
 
+def test_findings_follow_the_summary_and_json_has_them(run, rows):
+    rows.to_csv("a.csv", index=False)
+    ran = run("fit", "a.csv", *FIT)
+    assert ran.out.splitlines()[-2] == "Checks of the residuals: no findings."
+    assert run("fit", "a.csv", *FIT, "--json").json["findings"] == []
+    wild = np.where(rows["year"] == 2003, 20 * rows["price"], rows["price"])
+    rows.assign(price=wild).to_csv("b.csv", index=False)
+    lines = [line for line in run("fit", "b.csv", *FIT).out.splitlines() if "finding" in line]
+    assert 1 <= len(lines) <= 5
+    assert any("the residuals of 2003 (40 rows)" in line for line in lines)
+    found = run("fit", "b.csv", *FIT, "--json").json["findings"]
+    assert "wild step" in {each["check"] for each in found}
+    assert set(found[0]) == {"check", "finding", "advice", "statistic", "p_value", "severity"}
+
+
 def test_quiet_prints_nothing_wherever_it_stands(run, table):
     for words in (("--quiet", "fit", table, *FIT), ("fit", table, *FIT, "-q")):
         ran = run(*words)

@@ -76,6 +76,10 @@ def assert_same(far, near, *, passes=True, inclusion=SAME):
     for name in ("coef_path_", "intercept_path_", "coef_", "inclusion_probability_"):
         most = inclusion if name == "inclusion_probability_" else SAME
         assert_allclose(getattr(far, name), getattr(near, name), rtol=0, atol=most, err_msg=name)
+    assert_allclose(far.residuals_, near.residuals_, rtol=0, atol=1e-5)
+    for name in ("deviance", "null_deviance", "minimum", "maximum"):
+        one, two = (getattr(each._checks, name) for each in (far, near))
+        assert_allclose(one, two, rtol=1e-6, err_msg=name)
     if passes:
         assert far.n_iter_ == near.n_iter_
         assert_allclose(far.objective_history_, near.objective_history_, rtol=SAME)

@@ -1,4 +1,4 @@
-"""Every Python example of the pages on files and figures runs."""
+"""Every Python example of the pages on files, figures and findings runs."""
 
 import re
 from pathlib import Path
@@ -18,3 +18,11 @@ def test_python_blocks_run_one_after_the_other(page, made, tmp_path, monkeypatch
     for block in blocks:
         exec(block, names)  # noqa: S102
     assert [path.name for path in tmp_path.iterdir()] == [made]
+
+
+def test_the_page_on_findings_shows_what_its_example_prints(capsys):
+    (block,) = re.findall(r"```python\n(.*?)```", (DOCS / "diagnose.md").read_text(), re.DOTALL)
+    exec(block, {})  # noqa: S102
+    printed = capsys.readouterr().out
+    (shown,) = re.findall(r"```text\n(.*?)```", (DOCS / "diagnose.md").read_text(), re.DOTALL)
+    assert printed.split() == shown.split()

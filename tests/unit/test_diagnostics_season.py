@@ -16,7 +16,7 @@ def test_a_season_left_in_the_residuals_is_found_and_named():
     found = season(Residuals(values, STEPS, 60, period=12, labels=MONTHS))
     assert found.p_value <= 0.001
     assert "highest in steps such as 2000-12" in found.finding
-    assert "seasonality=12" in found.advice
+    assert "indicators of its 12 phases" in found.advice
 
 
 def test_a_season_the_intercept_path_has_followed_is_found_in_it():

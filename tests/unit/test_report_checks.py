@@ -18,6 +18,7 @@ def recorded(residual=None):
         null_deviance=np.array([8.0, 0.0, 6.0]),
         rows=np.array([4, 0, 3]),
         residual=residual,
+        codes=None if residual is None else np.arange(residual.size) % 3,
     )
     return SimpleNamespace(_checks=record)
 
@@ -44,6 +45,15 @@ def test_bars_of_a_right_model_are_mostly_inside_the_band():
         assert sum(found["counts"]) == found["rows"] == 500
         outside += sum(not found["low"] <= n <= found["high"] for n in found["counts"])
     assert 0.02 < outside / 400 < 0.14  # one in ten, less what whole numbers leave
+
+
+def test_the_band_is_wider_where_the_rows_of_a_step_lean_the_same_way():
+    rng = np.random.default_rng(0)
+    model = recorded(rng.normal(size=300))
+    together = recorded(np.repeat(rng.normal(size=3), 100))
+    together._checks.codes = np.repeat(np.arange(3), 100)
+    narrow, wide = pit_histogram(model), pit_histogram(together)
+    assert wide["high"] - wide["low"] > 3 * (narrow["high"] - narrow["low"])
 
 
 def test_intervals_that_are_too_narrow_fill_the_outer_bars():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from driftglm.cli import options as opt
-from driftglm.cli.console import note, print_json, say, say_table, waiting
+from driftglm.cli.console import note, one_line, print_json, say, say_table, waiting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from driftglm.tables import TableModel, Training
 
 TOP, FEW = 10, 3
+MOST_FINDINGS = 5
 FIGURES = ("inclusion_probability", "coef_first", "coef_last", "coef_next", "lower", "upper")
 
 
@@ -57,12 +58,14 @@ def command(
         )
     model.save(output)
     summary = model.summary()
-    facts = _facts(rows, model, summary)
+    facts, found = _facts(rows, model, summary), model.estimator.diagnose()
     if json:
-        print_json(facts | {"model": str(output), "features": summary.to_dict("records")})
+        parts = {"features": summary.to_dict("records"), "findings": found.to_dict("records")}
+        print_json(facts | {"model": str(output), **parts})
         return
     note(f"family {rows.family}: {rows.why}.")
     _print(facts, model, summary)
+    _print_findings(found)
     say(f"Written to {output}.")
 
 
@@ -100,6 +103,19 @@ def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> N
     say(f"{line}.")
     say(facts["learned"])
     print_features(summary)
+
+
+def _print_findings(found: pd.DataFrame) -> None:
+    """What is wrong with the fit, in five lines at most."""
+    if found.empty:
+        say("Checks of the residuals: no findings.")
+        return
+    n_shown = len(found) if len(found) <= MOST_FINDINGS else MOST_FINDINGS - 1
+    for _, each in found.head(n_shown).iterrows():
+        text = f"{each['severity']} finding, {each['check']}: {each['finding']}; {each['advice']}."
+        say(one_line(text))
+    if len(found) > n_shown:
+        say(f"... and {len(found) - n_shown} more findings; --json lists all.")
 
 
 def print_features(summary: pd.DataFrame) -> None:

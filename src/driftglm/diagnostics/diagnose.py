@@ -51,7 +51,8 @@ def findings(given: Residuals, *, error: float = ERROR) -> list[Finding]:
 def findings_frame(found: Sequence[Finding]) -> pd.DataFrame:
     """Findings as a frame, one a row."""
     columns = [each.name for each in fields(Finding)]
-    return pd.DataFrame([asdict(each) for each in found], columns=columns)
+    frame = pd.DataFrame([asdict(each) for each in found], columns=columns)
+    return frame.astype({"statistic": np.float64, "p_value": np.float64})
 
 
 def diagnose(given: Residuals, *, error: float = ERROR) -> pd.DataFrame:

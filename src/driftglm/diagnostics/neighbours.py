@@ -13,8 +13,8 @@ MINOR, MAJOR = 0.05, 0.2
 """Correlations; below the first, standard errors are too small by less than 5 %."""
 
 ADVICE = (
-    "rows next to each other are dependent, so there is less information than rows: pass groups= "
-    "(days, firms, whatever neighbours share), or sum up rows that belong together"
+    "rows next to each other are dependent, so there is less information than rows: sum them up to "
+    "the unit that is independent (a day, a firm), or add columns of what neighbours share"
 )
 
 

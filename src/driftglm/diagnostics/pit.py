@@ -40,7 +40,7 @@ def pit(given: Residuals) -> Finding | None:
         ),
         advice=(
             "probabilities and intervals are off: transform y (its logarithm, say), or use a "
-            "family or errors of this shape"
+            "family that suits it better"
         ),
         statistic=distance,
         p_value=p_value,

@@ -51,8 +51,8 @@ def season(given: Residuals) -> Finding | None:
             f"as {given.labels[low]}"
         ),
         advice=(
-            f"add the season, seasonality={period} or an indicator of each of its {period} phases; "
-            "an intercept path follows a season late and does not forecast it"
+            f"add indicators of its {period} phases as columns, or y of {period} steps before; an "
+            "intercept path follows a season late and does not forecast it"
         ),
         statistic=size,
         p_value=p_value,

@@ -17,15 +17,15 @@ MINOR, MAJOR = 0.5, 2.0
 MINOR_SPREAD, MAJOR_SPREAD = 1.1, 1.5
 """Variance of the residuals of counts, where 1 is right."""
 SKEWED = 0.2
-"""Lopsidedness of the 90 % range from which Student errors, which have none, are no help."""
+"""Lopsidedness of the 90 % range from which the far-off rows are said to be on one side."""
 
 SYMMETRIC = (
-    "a few rows are far off: use errors='student', or look at the rows with the largest residuals "
-    "for mistakes"
+    "a few rows are far off: look at those with the largest residuals for mistakes, mend them or "
+    "weigh them less (sample_weight=); until then wide intervals leave out more rows than they say"
 )
 LOPSIDED = (
-    "the far-off rows are on one side: transform y (its logarithm, say) or use a family for "
-    "positive y, rather than errors='student'"
+    "the far-off rows are on one side: transform y (its logarithm or its root, say), or use the "
+    "Poisson family for counts"
 )
 
 
@@ -83,7 +83,7 @@ def overdispersion(given: Residuals) -> Finding | None:
         finding=f"residuals inside steps have variance {variance:.2f}, where 1 is right",
         advice=(
             "y varies more than its family allows: look for columns that are missing or an "
-            "exposure that was not passed, or use a family with a dispersion of its own"
+            "exposure that was not passed; until then take intervals for too narrow"
         ),
         statistic=variance,
         p_value=float(chi2.sf(total, free)),

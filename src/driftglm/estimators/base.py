@@ -22,6 +22,7 @@ from driftglm._threads import n_threads
 from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.contrasts import Contrasts
+from driftglm.estimators.diagnosis import Diagnosis
 from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.parameters import Registered
@@ -56,7 +57,7 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftEstimator(Forecasts, Contrasts, Exports, Storable, BaseEstimator):
+class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -226,6 +227,7 @@ class DriftEstimator(Forecasts, Contrasts, Exports, Storable, BaseEstimator):
         for name in ("classes_", "rate_"):
             self.__dict__.pop(name, None)
         self._forecasters, self._view = outcome.forecasters, outcome.view
+        self._checks = outcome.checks
         self._axis, self.family_ = fitted.axis, fitted.family
         self._rows = fitted.rows if self.keep_data else None
         self.n_features_in_ = fitted.rows.always_in.size

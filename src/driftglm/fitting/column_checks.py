@@ -7,20 +7,18 @@ from typing import Any
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm._warnings import warn
 from driftglm.data.checks import LARGEST, SMALLEST
 from driftglm.data.features import Names, listed
 from driftglm.exceptions import DataError, DataWarning
 
 
-def check_columns(X: Matrix, names: Names, *, intercept: bool) -> None:
-    """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones."""
-    check_ranges(*column_ranges(X), names, intercept=intercept)
-
-
 def check_ranges(low: FloatArray, high: FloatArray, names: Names, *, intercept: bool) -> None:
-    """The same, from the least and the largest value of every column."""
+    """Warn of columns that say nothing: zero or one value everywhere. Refuse extreme ones.
+
+    `low` and `high` are the least and the largest value of every column.
+    """
     size = np.maximum(np.abs(low), np.abs(high)).astype(np.float64)
     extreme = (size > LARGEST) | ((size > 0) & (size < SMALLEST))
     if extreme.any():

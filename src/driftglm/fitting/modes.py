@@ -12,6 +12,7 @@ from driftglm.exceptions import DataError, DataWarning
 from driftglm.fitting.fits import ModeFit
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
+from driftglm.fitting.residuals import row_checks
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.solver_runs import Runs
@@ -39,7 +40,8 @@ def find_mode(rows: Rows, prior: PathPrior, runs: Runs) -> Outcome:
     parts = zip(objectives, result.states, posed.columns, strict=True)
     forecaster = Forecaster("mode", tuple(ModeFit.of(*part) for part in parts), result.state.noise)
     ended = result.history, result.optimality, result.reason
-    return Outcome((forecaster,), *ended, rate=objectives[0].prior.rate_used)
+    checks = row_checks(rows, objectives, result.states, order)
+    return Outcome((forecaster,), *ended, rate=objectives[0].prior.rate_used, checks=checks)
 
 
 def _maximise(

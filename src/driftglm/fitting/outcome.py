@@ -8,6 +8,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.fitting.fits import Fit, Step
+from driftglm.fitting.residuals import RowChecks
 from driftglm.fitting.views import ViewName
 from driftglm.solvers import StopReason
 
@@ -74,6 +75,8 @@ class Outcome:
         What the intercept of a step was taken to be (learned prior; see `views.py`).
     rate
         The rate of the paper's priors, given or estimated.
+    checks
+        What the rows leave behind; None where a fit is put together again.
     """
 
     forecasters: tuple[Forecaster, ...]
@@ -82,6 +85,7 @@ class Outcome:
     reason: StopReason
     view: ViewName = "per-step"
     rate: float | None = None
+    checks: RowChecks | None = None
 
     @property
     def n_iter(self) -> int:

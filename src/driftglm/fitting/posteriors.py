@@ -16,6 +16,7 @@ from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
+from driftglm.fitting.residuals import RowChecks, row_checks
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.solver_runs import Runs
 from driftglm.fitting.starts import Init
@@ -75,7 +76,8 @@ def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | N
         best_start = max(results, key=lambda result: float(result.history[-1]))
         attempts.append(_Attempt(view, bounds, posed, best_start))
     best = max(attempts, key=lambda each: float(each.result.history[-1]))
-    return _outcome(best, _finished(best, runs))
+    result = _finished(best, runs)
+    return _outcome(best, result, row_checks(rows, best.bounds, result.states, order))
 
 
 def _basis(rows: Rows, design: Design, unit: FloatArray, prior: Learned) -> FloatArray:
@@ -117,9 +119,9 @@ def _finished(attempt: _Attempt, runs: Runs) -> SolverResult[Posterior]:
     return result.then(more)
 
 
-def _outcome(attempt: _Attempt, result: SolverResult[Posterior]) -> Outcome:
+def _outcome(attempt: _Attempt, result: SolverResult[Posterior], checks: RowChecks) -> Outcome:
     parts = zip(attempt.bounds, result.states, attempt.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(*part) for part in parts)
     forecaster = Forecaster("drifting", fits, result.state.noise)
     ended = result.history, result.optimality, result.reason
-    return Outcome((forecaster,), *ended, view=attempt.view.name)
+    return Outcome((forecaster,), *ended, view=attempt.view.name, checks=checks)

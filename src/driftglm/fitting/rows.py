@@ -15,7 +15,7 @@ from driftglm.design import ColumnDesign, Design, RowSample
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.families.base import CERTAIN, Scale
-from driftglm.fitting.column_checks import check_columns
+from driftglm.fitting.column_checks import check_ranges, column_ranges
 from driftglm.fitting.reading import PER_ROW, Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
 from driftglm.objective import Intercepts
@@ -46,6 +46,8 @@ class Rows:
         Whether an intercept path is fitted beside the features.
     threads
         How many may work on the design.
+    ranges
+        Least and largest value of every column, (n_features,) each, where they are known.
 
     Attributes
     ----------
@@ -64,6 +66,7 @@ class Rows:
     exposure: FloatArray
     per_step_share: FloatArray | None = None
     threads: int = 1
+    ranges: tuple[FloatArray, FloatArray] | None = None
     scale: Scale = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,7 +93,8 @@ class Rows:
             self,
             **{name: getattr(self, name)[chosen] for name in ("X", *PER_ROW)},
             n_timesteps=int(self.codes[chosen].max()) + 1,
-            per_step_share=None,  # it was computed from all rows
+            per_step_share=None,  # it was computed from all rows, as were the ranges
+            ranges=None,
         )
 
     def extended(self, X: Matrix, later: Vectors) -> Rows:
@@ -107,11 +111,17 @@ class Rows:
             X=both.tocsr() if hasattr(both, "tocsr") else both,
             **joined,
             n_timesteps=max(self.n_timesteps, n_steps),
+            ranges=None,
         )
 
     def column_sums(self) -> FloatArray:
         """(n_features,) sums of the columns."""
         return np.asarray(self.X.sum(axis=0), dtype=np.float64).ravel()
+
+    @property
+    def column_ranges(self) -> tuple[FloatArray, FloatArray]:
+        """(n_features,) least and largest value of every column."""
+        return column_ranges(self.X) if self.ranges is None else self.ranges
 
     @property
     def target(self) -> FloatArray:
@@ -252,8 +262,8 @@ class Rows:
 
 def rows_in_memory(X: Matrix, vectors: Vectors, reading: Reading, names: Names) -> Rows:
     """Rows whose X is an array or a CSR matrix in this process."""
-    check_columns(X, names, intercept=reading.intercept)
-    weighted = vectors.has_weight
+    ranges, weighted = column_ranges(X), vectors.has_weight
+    check_ranges(*ranges, names, intercept=reading.intercept)
     return Rows(
         X=X if weighted.all() else X[np.flatnonzero(weighted)],
         **vectors.take(weighted).for_rows(),
@@ -262,4 +272,5 @@ def rows_in_memory(X: Matrix, vectors: Vectors, reading: Reading, names: Names) 
         static=reading.mask("static", X.shape[1], names),
         intercept=reading.intercept,
         threads=reading.threads,
+        ranges=ranges if weighted.all() else None,
     )

@@ -172,9 +172,9 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
     engine, wanted, chosen = _engine(opened, always_in)
     try:
         summaries = engine.open(wanted)
+        low = np.min([each.low for each in summaries if each.low is not None], axis=0)
+        high = np.max([each.high for each in summaries if each.high is not None], axis=0)
         if opened.whole:
-            low = np.min([each.low for each in summaries if each.low is not None], axis=0)
-            high = np.max([each.high for each in summaries if each.high is not None], axis=0)
             check_ranges(low, high, None, intercept=reading.intercept)
         order = np.argsort(used.codes, kind="stable").astype(np.int64)
         steps = np.searchsorted(used.codes[order], np.arange(n_steps + 1))
@@ -189,6 +189,7 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
             intercept=reading.intercept,
             raw=WorkerDesign.of(engine, counts.astype(np.int64), steps.astype(np.int64)),
             order=order,
+            ranges=(low, high),
             totals=np.sum([each.totals for each in summaries], axis=0),
             always_in_columns=np.concatenate([each.columns for each in summaries]),
             gathered=RowSample(sample, used.codes[chosen], used.weights[chosen], chosen=True),

@@ -21,6 +21,11 @@ SHAPES: dict[str, dict[str, str]] = {
         "k": "grid_positions",
         "i": "unit",
     },
+    "RowChecks": {
+        "n": "residual codes",
+        "t": "deviance null_deviance",
+        "p": "minimum maximum",
+    },
     "Rows": {"np": "X", "n": "y codes weights exposure", "p": "always_in static"},
     "TextPosterior": {
         "vft": "mean variance h b",
@@ -44,9 +49,10 @@ def agrees(name: str, record: Any) -> bool:
         expected = record.components.count, record.components.n_timesteps
         if expected != (record.phi.shape[-1], path.shape[-1]):
             return False
-    if name == "Rows":
+    if name in {"Rows", "RowChecks"}:
         codes = record.codes
-        return not codes.size or bool(codes.min() >= 0 and codes.max() < record.n_timesteps)
+        n_steps = record.n_timesteps if name == "Rows" else record.deviance.size
+        return not codes.size or bool(codes.min() >= 0 and codes.max() < n_steps)
     return name not in {"ModeFit", "PosteriorFit"} or _same_steps(record)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from driftglm.exceptions import DataError
 from driftglm.report.encode import number
@@ -43,18 +43,22 @@ def pit_histogram(model: object) -> dict[str, Any] | None:
 
     Of the quantile residuals of the training rows. None without them, or with few rows.
     """
-    residual = getattr(getattr(model, "_checks", None), "residual", None)
-    if residual is None:
+    record = getattr(model, "_checks", None)
+    if record is None:
         return None
-    values = np.asarray(residual, dtype=np.float64)
-    values = values[np.isfinite(values)]
-    n = values.size
+    known = np.isfinite(record.residual)
+    n = int(known.sum())
     if n < FEWEST_ROWS:
         return None
-    counts = np.histogram(norm.cdf(values), bins=N_BARS, range=(0, 1))[0]
-    tails = 0.5 - 0.5 * CHANCE, 0.5 + 0.5 * CHANCE
-    low, high = (int(binom.ppf(tail, n, 1 / N_BARS)) for tail in tails)
-    return {"counts": counts.tolist(), "low": low, "high": high, "rows": n}
+    bar = np.minimum((norm.cdf(record.residual[known]) * N_BARS).astype(int), N_BARS - 1)
+    by_step = np.zeros((len(record.deviance), N_BARS))
+    np.add.at(by_step, (record.codes[known], bar), 1.0)
+    counts, expected = by_step.sum(axis=0), by_step.sum(axis=1, keepdims=True) / N_BARS
+    # Rows of a step may lean the same way: bars vary as the steps do, if that is more.
+    variance = np.maximum(((by_step - expected) ** 2).sum(axis=0), n / N_BARS * (1 - 1 / N_BARS))
+    reach = norm.ppf(0.5 + 0.5 * CHANCE) * float(np.sqrt(variance.mean()))
+    low, high = max(int(n / N_BARS - reach), 0), int(np.ceil(n / N_BARS + reach))
+    return {"counts": counts.astype(int).tolist(), "low": low, "high": high, "rows": n}
 
 
 def diagnosis(model: object) -> list[list[str]] | None:
