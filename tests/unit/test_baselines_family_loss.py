@@ -29,7 +29,7 @@ def test_working_squares_have_the_slope_of_the_loss(name):
 
 def test_a_row_that_is_certain_still_has_a_curvature_and_errors_name_the_family():
     assert FamilyLoss.named("binomial").curvature(np.ones(1), np.array([800.0]))[0] > 0
-    with pytest.raises(DataError, match="family='poisson': y is -1.0 at row 0"):
+    with pytest.raises(DataError, match=r"family='poisson': y is -1\.0 at row 0"):
         FamilyLoss.named("poisson").check(np.array([-1.0]))
 
 

@@ -21,7 +21,7 @@ def test_what_differs_is_a_warning_or_an_error():
     assert not record.ok
     with pytest.warns(DataWarning, match=r"a table differs .*: rows: 1400, expected 1408\."):
         record.report_differences()
-    with pytest.raises(DataError, match="rows: 1400, expected 1408.*strict=False"):
+    with pytest.raises(DataError, match=r"rows: 1400, expected 1408.*strict=False"):
         record.report_differences(strict=True)
 
 
