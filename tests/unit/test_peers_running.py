@@ -3,7 +3,6 @@
 import importlib
 import json
 import shutil
-import time as clock
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,7 +84,7 @@ def odd(tmp_path, monkeypatch):
 def test_one_that_hangs_raises_or_dies_is_shown_and_the_others_go_on(panel, odd):
     ways = ("hangs", "raises", "dies", "cannot", "diverges", "stops early", "works")
     absent = odd("absent", package="no-such-package", module="no_such_module")
-    began = clock.perf_counter()
+    # Were the one that hangs (for 600 s) waited for, the time limit of tests would end this one.
     results = run_peers(data_of(panel), [*map(odd, ways), absent], limit=2.0)
     found = {result.peer: result for result in results}
     assert [result.peer for result in results] == [*ways, "absent"]
@@ -103,7 +102,6 @@ def test_one_that_hangs_raises_or_dies_is_shown_and_the_others_go_on(panel, odd)
     assert works.status == "finished"
     assert works.loss == pytest.approx(np.mean((panel.y_next - 1.0) ** 2))
     assert works.seconds < 2.0
-    assert clock.perf_counter() - began < 120  # far less than what the one that hangs asks for
 
 
 def test_memory_is_the_peak_of_the_fit_above_what_was_there(panel, odd):
