@@ -103,7 +103,7 @@ function scoresSection(model, scores, name, loss) {
   const all = scores[scores.length - 1];
   const views = [
     { label: `${name}, the share explained`, title: name, key: "explained", note: `${name}: one less the ${loss} over that of the mean of all rows` },
-    { label: `the ${loss}`, title: loss, key: "loss", note: `${capital(loss)} a row, lower is better` },
+    { label: `the ${loss}`, title: loss, key: "loss", note: `${capital(loss)}, lower is better` },
   ].map((view) => ({ ...view, text: textFor(scores.map((each) => each[view.key])) }));
   let view = views[0];
   const values = () => scores.slice(0, model.T).map((each) => each[view.key]);
