@@ -375,7 +375,7 @@ def test_fit_by_step_shows_either_score(visit, report):
     shares = numbers_of(page, "scores")
     assert [row[0] for row in shares] == [str(year) for year in range(2001, 2009)]
     assert all(0 < number(share) < 1 for _, share in shares)
-    act = lambda: page.select_option("#scores select", label="the deviance a row")  # noqa: E731
+    act = lambda: page.select_option("#scores select", label="the mean squared error")  # noqa: E731
     before, after = redrawn(page, "scores", act)
     assert before != after
     assert numbers_of(page, "scores") != shares

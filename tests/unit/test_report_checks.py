@@ -32,10 +32,17 @@ def test_models_without_a_record_have_no_scores_and_no_histogram():
 
 def test_scores_are_deviances_a_row_and_shares_explained_by_step():
     first, empty, worse, overall = step_scores(recorded())
-    assert first == {"rows": 4, "deviance": 0.5, "explained": 0.75}
-    assert empty == {"rows": 0, "deviance": None, "explained": None}
+    assert first == {"rows": 4, "loss": 0.5, "explained": 0.75}
+    assert empty == {"rows": 0, "loss": None, "explained": None}
     assert worse["explained"] == pytest.approx(-0.5)
-    assert overall == {"rows": 7, "deviance": 11 / 7, "explained": 1 - 11 / 14}
+    assert overall == {"rows": 7, "loss": 11 / 7, "explained": 1 - 11 / 14}
+
+
+def test_rows_are_counted_where_the_record_has_their_steps_only():
+    model = recorded()
+    del model._checks.rows
+    model._checks.codes = np.array([0, 0, 2, 0, 2, 2, 0])
+    assert step_scores(model) == step_scores(recorded())
 
 
 def test_bars_of_a_right_model_are_mostly_inside_the_band():

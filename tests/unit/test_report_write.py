@@ -147,7 +147,7 @@ def test_text_models_have_no_parts_that_are_for_features(tmp_path, text_model, m
     assert content["model"]["unitNoun"] == ""
     fit = read(write_report(tmp_path / "m.html", model=model)).content["fit"]
     assert fit["intercept"] is not None
-    assert (fit["scores"], fit["scoreName"]) == (None, "R\u00b2")
+    assert (fit["scoreName"], fit["lossName"]) == ("R\u00b2", "mean squared error")
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path, model, comparison):

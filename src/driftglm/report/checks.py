@@ -18,20 +18,23 @@ COLUMNS = ("check", "finding", "advice", "severity")
 
 
 def step_scores(model: object) -> list[dict[str, Any]] | None:
-    """By training step, the rows, the deviance a row, and the share explained (R^2, or D^2).
+    """By training step, the rows, the loss a row, and the share explained (R^2, or D^2).
 
-    The last one is of all steps. None where the model has no record of its rows.
+    The last one is of all steps. None where the model has no record of its rows, which has the
+    losses of every step and either the number of its rows or the steps of all rows.
     """
     record = getattr(model, "_checks", None)
     if record is None:
         return None
-    fields = (record.deviance, record.null_deviance, record.rows)
-    deviance, null, rows = (np.asarray(each, dtype=np.float64) for each in fields)
-    pairs = [*zip(deviance, null, rows, strict=True), (deviance.sum(), null.sum(), rows.sum())]
+    rows = getattr(record, "rows", None)
+    if rows is None:
+        rows = np.bincount(record.codes, minlength=len(record.deviance))
+    deviance, null = np.asarray(record.deviance), np.asarray(record.null_deviance)
+    pairs = [*zip(deviance, null, rows, strict=True), (deviance.sum(), null.sum(), np.sum(rows))]
     return [
         {
             "rows": int(n),
-            "deviance": number(d / n) if n else None,
+            "loss": number(d / n) if n else None,
             "explained": number(1 - d / d0) if n and d0 > 0 else None,
         }
         for d, d0, n in pairs

@@ -3,7 +3,7 @@
 function fitSections(model, source) {
   if (source.intercept && model.T > 1) interceptSection(model, source.intercept);
   if (source.fan) fanSection(model, source.fan);
-  if (source.scores && model.T > 1) scoresSection(model, source.scores, source.scoreName);
+  if (source.scores && model.T > 1) scoresSection(model, source.scores, source.scoreName, source.lossName);
   if (source.findings || source.pit) diagnosisSection(source.findings, source.pit);
 }
 
@@ -99,11 +99,11 @@ function fanSection(model, source) {
   section("fan", "The next steps", pick && el("div", { class: "tools" }, pick.node), figure.node, table.node);
 }
 
-function scoresSection(model, scores, name) {
+function scoresSection(model, scores, name, loss) {
   const all = scores[scores.length - 1];
   const views = [
-    { label: `${name}, the share explained`, title: name, key: "explained", note: `${name}: one less the deviance over that of a constant mean` },
-    { label: "the deviance a row", title: "deviance a row", key: "deviance", note: "Lower is better" },
+    { label: `${name}, the share explained`, title: name, key: "explained", note: `${name}: one less the ${loss} over that of the mean of all rows` },
+    { label: `the ${loss}`, title: loss, key: "loss", note: `${capital(loss)}, lower is better` },
   ].map((view) => ({ ...view, text: textFor(scores.map((each) => each[view.key])) }));
   let view = views[0];
   const values = () => scores.slice(0, model.T).map((each) => each[view.key]);

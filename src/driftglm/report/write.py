@@ -107,15 +107,12 @@ def _findings(
             "intercept": intercept(model),
             "fan": fan(model),
             "scores": step_scores(model),
-            "scoreName": _score_name(model),
+            "scoreName": "R\u00b2" if model.family_.quadratic else "D\u00b2",
+            "lossName": model.family_.metric_label,
             "findings": diagnosis(model),
             "pit": pit_histogram(model),
         }
     return out
-
-
-def _score_name(model: DriftEstimator) -> str:
-    return "R\u00b2" if model.family_.quadratic else "D\u00b2"
 
 
 def page(content: Mapping[str, object]) -> str:
