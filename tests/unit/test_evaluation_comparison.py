@@ -7,7 +7,7 @@ from scipy.stats import wilcoxon
 
 from driftglm.data.timesteps import TimeAxis
 from driftglm.evaluation import Comparison
-from driftglm.evaluation.comparison import holm
+from driftglm.evaluation.significance import holm
 from driftglm.evaluation.tables import best_shown
 from driftglm.exceptions import DataError
 
