@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.tuning import choose
 from driftglm.evaluation import RollingOrigin
-from driftglm.evaluation.comparison import holm
+from driftglm.evaluation.significance import holm
 from driftglm.exceptions import TimeError
 from driftglm.files import pack, unpack
 

@@ -7,7 +7,7 @@ from scipy.stats import wilcoxon
 
 from driftglm.data.timesteps import TimeAxis
 from driftglm.evaluation import Comparison
-from driftglm.evaluation.comparison import holm
+from driftglm.evaluation.significance import holm
 from driftglm.evaluation.tables import best_shown
 from driftglm.exceptions import DataError
 
@@ -79,7 +79,9 @@ def test_against_one_baseline_the_sign_says_who_is_better(rng):
         result.significance(baseline="z")
 
 
-def test_holm_by_hand():
-    assert_allclose(holm(np.array([0.01, 0.02, 0.03, 0.005])), [0.03, 0.04, 0.04, 0.02])
-    assert_allclose(holm(np.array([0.5, 0.9])), [1.0, 1.0])
-    assert holm(np.array([])).size == 0
+@pytest.mark.parametrize("method", ["diebold-mariano", "bootstrap"])
+def test_tests_by_steps_say_how_many_steps_there_were(rng, method):
+    frame = of_losses(a=rng.random(30), b=rng.random(30)).significance(method=method)
+    assert frame.loc[0, "n_steps"] == 1
+    assert frame.loc[0, "note"].startswith("1 test step; at least")
+    assert frame[["p_value", "p_holm"]].isna().to_numpy().all()

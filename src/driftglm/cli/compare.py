@@ -67,6 +67,14 @@ def command(
         ),
     ] = None,
     family: opt.FamilyOption = "auto",
+    metric: Annotated[
+        str,
+        Option(
+            metavar="NAME",
+            help="Loss of points (mse, log_loss, poisson), or score of distributions: crps, "
+            "log-score, brier, ranked-probability, interval-score, quantile. Default: what suits.",
+        ),
+    ] = "auto",
     jobs: opt.Jobs = 1,
     json: opt.Json = False,
 ) -> None:
@@ -91,6 +99,7 @@ def command(
         tested.splitter(spec.freq),
         models=DEFAULT if models is None else opt.names(models),
         family=family,
+        metric=metric,
         cache_dir=folder / "cache",
         n_jobs=jobs,
         verbose=console.shows_progress(),
@@ -134,8 +143,10 @@ def print_comparison(comparison: Comparison) -> None:
     console.say_table(header, rows, f"{comparison.label} (* best)")
     say()
     say(verdict(comparison))
+    for name, why in comparison.left_out.items():
+        note(f"{name} was {why}.")
     for name, said in comparison.warnings.items():
-        if said:
+        if said and name not in comparison.left_out:
             note(f"{name} warned {len(said)} times, first: {said[0]}")
 
 
@@ -179,4 +190,5 @@ def as_json(comparison: Comparison) -> dict[str, object]:
         "seconds": comparison.seconds,
         "params": comparison.params,
         "warnings": comparison.warnings,
+        "calibration": comparison.calibration().to_dict("records") if comparison.pit else [],
     }

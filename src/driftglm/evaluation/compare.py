@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import _num_samples
 
-from driftglm._typing import FloatArray, MatrixLike, VectorLike
+from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.data.timesteps import fit_axis
 from driftglm.distributed.client import find_client
@@ -22,12 +22,14 @@ from driftglm.evaluation.comparison import Comparison
 from driftglm.evaluation.contestants import Data, check_models, split_pipeline, tunes_in_chains
 from driftglm.evaluation.fingerprint import data_digest, digest, library_fingerprint
 from driftglm.evaluation.metrics import LossFunction, Metric, find_metric
+from driftglm.evaluation.scores import Score
 from driftglm.evaluation.splits import Fold, RollingOrigin
 from driftglm.evaluation.tasks import (
     ChainTask,
     FitTask,
     Runner,
     Task,
+    losses_of,
     mean_loss,
     observed_probability,
 )
@@ -71,8 +73,11 @@ def compare(  # noqa: PLR0913
         without a grid is used as it is
     metric : "mse", "log_loss", "poisson" (deviance), "nll" (negative log-likelihood of documents),
         that of another registered family, a function (y, prediction) -> losses, or "auto": what
-        suits the models. The prediction of a classifier, as a metric sees it, is the probability
-        of the class observed; that of a text model the log-likelihood of the document
+        suits the models. Scores of distributions: "crps", "log-score", "brier" (classes),
+        "ranked-probability" (counts and classes), "interval-score" (of 90 % intervals), "quantile"
+        (mean pinball loss); models that predict points only are left out then. The prediction of
+        a classifier, as a metric of points sees it, is the probability of the class observed; that
+        of a text model the log-likelihood of the document
     tune : "dev": choose parameters once, by the error on the dev step of fits to the steps before;
         "origin": again for every test step, on the last step before it
     n_jobs : number of processes, or of what another joblib backend offers. Results are the same,
@@ -105,7 +110,7 @@ class Contest:
     candidates: dict[str, list[Params]]
     data: Data
     splitter: RollingOrigin
-    metric: Metric
+    metric: Metric | Score
 
     def play(self, runner: Runner, tune: str) -> Comparison:
         """Tune, then fit and predict every test step."""
@@ -113,43 +118,34 @@ class Contest:
         folds = self.splitter.folds(data.time, data.codes.size)
         tuned = self._tuned(runner, folds, tune)
         tasks = [
-            FitTask(name, model, params, fold)
+            FitTask(name, model, params, self.metric, fold)
             for name, model in self.models.items()
             for fold, params in zip(folds, tuned[name], strict=True)
         ]
         pieces = iter(runner.run(tasks, "fitting"))
+        found = {name: list(itertools.islice(pieces, len(folds))) for name in self.models}
+        left_out = _left_out(found, self.metric.name)
         rows = np.concatenate([fold.test for fold in folds])
-        y = data.target(rows)
-        shown: dict[str, FloatArray] = {}
-        losses: dict[str, FloatArray] = {}
-        seconds: dict[str, float] = {}
-        notes: dict[str, list[str]] = {}
-        for name in self.models:
-            facts, arrays = zip(*itertools.islice(pieces, len(folds)), strict=True)
-            prediction = np.concatenate([part["prediction"] for part in arrays])
-            observed = observed_probability(data, rows, prediction)
-            losses[name] = self.metric(y, observed, name)
-            binary = prediction.ndim > 1 and prediction.shape[1] == N_CLASSES
-            shown[name] = prediction[:, 1] if binary else observed
-            seconds[name] = sum(fact["seconds"] for fact in facts)
-            notes[name] = [
-                f"step {fold.step}: {said}"
-                for fold, fact in zip(folds, facts, strict=True)
-                for said in fact["warnings"]
-            ]
+        arrays = {
+            name: {key: np.concatenate([part[key] for _, part in parts]) for key in parts[0][1]}
+            for name, parts in found.items()
+            if name not in left_out
+        }
         return Comparison(
             axis=data.axis,
             rows=rows,
             codes=data.codes[rows],
-            y=y,
+            y=data.target(rows),
             weights=data.weights(rows),
-            prediction=shown,
-            loss=losses,
+            prediction={m: _shown(data, rows, each["prediction"]) for m, each in arrays.items()},
+            loss={m: losses_of(self.metric, data, rows, each, m) for m, each in arrays.items()},
             metric=self.metric.name,
             label=self.metric.label,
-            params={name: [_plain(params) for params in sets] for name, sets in tuned.items()},
-            seconds=seconds,
-            warnings=notes,
+            params={name: [_plain(params) for params in tuned[name]] for name in arrays},
+            seconds={name: sum(facts["seconds"] for facts, _ in found[name]) for name in arrays},
+            warnings={name: _said(folds, found[name]) for name in arrays} | left_out,
+            pit={name: each["pit"] for name, each in arrays.items() if "pit" in each},
+            width={name: each["width"] for name, each in arrays.items() if "width" in each},
         )
 
     # ------------------------------------------------------------------- tuning
@@ -181,7 +177,9 @@ class Contest:
         if self._chains(name):
             return [ChainTask(name, model, self.metric, fold) for fold in folds]
         return [
-            FitTask(name, model, params, fold) for fold in folds for params in self.candidates[name]
+            FitTask(name, model, params, self.metric, fold)
+            for fold in folds
+            for params in self.candidates[name]
         ]
 
     def _choice(self, name: str, fold: Fold, pieces: Iterator[Piece]) -> Params:
@@ -196,7 +194,7 @@ class Contest:
                 )
             return dict(facts["params"])
         errors = [
-            mean_loss(self.metric, self.data, fold.test, next(pieces)[1]["prediction"], name)
+            mean_loss(self.metric, self.data, fold.test, next(pieces)[1], name)
             for _ in self.candidates[name]
         ]
         return self.candidates[name][int(np.argmin(errors))]
@@ -260,6 +258,42 @@ def _open_cache(cache_dir: StrPath | None, data: Data) -> Cache | None:
     # Models name families and priors, and those of users may change between two runs.
     outside = [resolve(home) for home in registered_outside()]
     return Cache.open(cache_dir, digest(library_fingerprint(), outside, repr(data.axis), *digests))
+
+
+def _shown(data: Data, rows: IntArray, prediction: FloatArray) -> FloatArray:
+    """Of two classes the probability of the second, of more that of the one observed."""
+    binary = prediction.ndim > 1 and prediction.shape[1] == N_CLASSES
+    return prediction[:, 1] if binary else observed_probability(data, rows, prediction)
+
+
+def _said(folds: list[Fold], pieces: list[Piece]) -> list[str]:
+    """What fits warned of, and at which step."""
+    return [
+        f"step {fold.step}: {said}"
+        for fold, (facts, _) in zip(folds, pieces, strict=True)
+        for said in facts["warnings"]
+    ]
+
+
+def _left_out(found: dict[str, list[Piece]], metric: str) -> dict[str, list[str]]:
+    """Models without distributions and why, with a warning; DataError if no other is left."""
+    out = {}
+    for name, pieces in found.items():
+        reasons = [facts["left_out"] for facts, _ in pieces if "left_out" in facts]
+        if reasons:
+            out[name] = [f"left out: {reasons[0]}"]
+            warn(
+                f"model {name!r} is left out of the comparison by {metric!r}: {reasons[0]}",
+                DataWarning,
+            )
+    if len(out) == len(found):
+        name, (reason,) = next(iter(out.items()))
+        raise DataError(
+            f"no model is left to compare by metric={metric!r}, which needs distributions "
+            f"({name!r} was {reason}). Use prior='learned', driftglm.baselines.WithNormalErrors, "
+            "or a metric of points such as 'mse'."
+        )
+    return out
 
 
 def _plain(params: Params) -> dict[str, Any]:

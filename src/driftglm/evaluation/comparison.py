@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
@@ -9,10 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata, wilcoxon
+from scipy.stats import rankdata
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.timesteps import TimeAxis
+from driftglm.evaluation.scores import WIDTHS
+from driftglm.evaluation.significance import Method, find_test, holm, weighted_mean
 from driftglm.evaluation.tables import ranking, render
 from driftglm.exceptions import DataError
 from driftglm.files import DamagedFileError, Storable, StrPath
@@ -44,7 +47,11 @@ class Comparison(Storable):
     seconds
         By model, time spent fitting and predicting the test steps (not tuning).
     warnings
-        By model, what its fits to the test steps warned of.
+        By model, what its fits to the test steps warned of; of models that are not in `loss`, why
+        they were left out.
+    pit, width
+        By model, if the metric is a score of distributions: (n,) probability integral transforms
+        of y, and (n, 3) widths of central intervals of .5, .8 and .9. Classes have no widths.
 
     Examples
     --------
@@ -70,11 +77,18 @@ class Comparison(Storable):
     params: dict[str, list[dict[str, Any]]]
     seconds: dict[str, float]
     warnings: dict[str, list[str]] = field(default_factory=dict)
+    pit: dict[str, FloatArray] = field(default_factory=dict)
+    width: dict[str, FloatArray] = field(default_factory=dict)
 
     @property
     def models(self) -> list[str]:
         """Names of the models, in the order given."""
         return list(self.loss)
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """By model that was asked for and could not be compared, why."""
+        return {name: said[0] for name, said in self.warnings.items() if name not in self.loss}
 
     @property
     def best(self) -> str:
@@ -130,7 +144,10 @@ class Comparison(Storable):
         frame = self._means(self._losses(metric))
         if format == "frame":
             return frame
-        return render(frame, format, label=self._label(metric), digits=digits)
+        text = render(frame, format, label=self._label(metric), digits=digits)
+        if format != "text":
+            return text
+        return "\n".join([text, *(f"{name}: {why}" for name, why in self.left_out.items())])
 
     def ranks(self, *, metric: Literal["within"] | None = None) -> pd.DataFrame:
         """Rank of every model at every test step (1 is best, ties shared), and the mean rank."""
@@ -166,28 +183,35 @@ class Comparison(Storable):
         values = []
         for code in np.unique(self.codes):
             here = self.codes == code
-            values.append([_mean(losses[m][here], self.weights[here]) for m in self.models])
-        values.append([_mean(losses[m], self.weights) for m in self.models])
+            values.append([weighted_mean(losses[m][here], self.weights[here]) for m in self.models])
+        values.append([weighted_mean(losses[m], self.weights) for m in self.models])
         index = pd.Index([str(step) for step in self.steps] + [OVERALL], name="step")
         return pd.DataFrame(values, index=index, columns=self.models)
 
     # ------------------------------------------------------------- significance
 
-    def significance(self, baseline: str | None = None) -> pd.DataFrame:
-        """Wilcoxon signed-rank tests on the losses of the same rows, Holm-corrected.
+    def significance(
+        self, baseline: str | None = None, method: Method = "wilcoxon"
+    ) -> pd.DataFrame:
+        """Tests of the losses of the same rows, two-sided, Holm-corrected.
 
         Parameters
         ----------
         baseline
             Test every other model against this one; None: every pair.
+        method
+            "wilcoxon": signed ranks of rows. Rows of a step are dependent, so that p-values are
+            too small. "diebold-mariano": means of steps, with the correction for few steps.
+            "bootstrap": steps are drawn with replacement. The guide says which to believe.
 
         Returns
         -------
         DataFrame
-            model, other, mean_difference (negative: `model` is better), n_different (rows whose
-            losses differ; the others say nothing), statistic, p_value (two-sided), p_holm.
-            If no loss differs, p is 1. The rows of one company or place are not independent, so
-            that p-values tend to be too small.
+            model, other, mean_difference (negative: `model` is better; of "diebold-mariano" every
+            step counts alike, elsewhere every row), statistic, p_value, p_holm. "wilcoxon" has
+            n_different (rows whose losses differ; the others say nothing), the others n_steps and
+            a note: with too few steps p is NaN. "bootstrap" has the ends of a 90 % interval of the
+            mean difference, lower and upper. If no loss differs, p is 1.
         """
         if baseline is not None and baseline not in self.models:
             raise DataError(f"baseline={baseline!r} is no model; {self.models} are.")
@@ -195,21 +219,58 @@ class Comparison(Storable):
             pairs = list(combinations(self.models, 2))
         else:
             pairs = [(name, baseline) for name in self.models if name != baseline]
-        lines = [self._test(model, other) for model, other in pairs]
-        columns = ["model", "other", "mean_difference", "n_different", "statistic", "p_value"]
+        test = find_test(method)
+        lines = [
+            {"model": model, "other": other}
+            | test(self.loss[model] - self.loss[other], self.weights, self.codes)
+            for model, other in pairs
+        ]
+        columns = None if lines else ["model", "other", "mean_difference", "statistic", "p_value"]
         frame = pd.DataFrame(lines, columns=columns)
         frame["p_holm"] = holm(frame["p_value"].to_numpy(dtype=np.float64))
         return frame
 
-    def _test(self, model: str, other: str) -> tuple[Any, ...]:
-        difference = self.loss[model] - self.loss[other]
-        n_different = int(np.count_nonzero(difference))
-        mean = _mean(difference, self.weights)
-        if n_different == 0:
-            return model, other, mean, 0, 0.0, 1.0
-        # Zero differences are dropped, as Wilcoxon did.
-        found = wilcoxon(difference, zero_method="wilcox")
-        return model, other, mean, n_different, float(found.statistic), float(found.pvalue)
+    # -------------------------------------------------------------- calibration
+
+    def calibration(self, levels: Sequence[float] = WIDTHS) -> pd.DataFrame:
+        """How often y was inside the central intervals of the predicted distributions.
+
+        Parameters
+        ----------
+        levels
+            Probabilities of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            model, step (the last is "overall"), level, n_rows, coverage (to be near the level) and
+            width (the mean; NaN for classes, and at levels other than .5, .8 and .9). A discrete y
+            has a random place within its own probability, the same in every run.
+        """
+        if not self.pit:
+            raise DataError(
+                f"the models were compared by {self.label}, and no distributions are stored; "
+                "compare with metric='crps' or another score of distributions."
+            )
+        parts = [(str(self.axis.labels[c]), self.codes == c) for c in np.unique(self.codes)]
+        parts.append((OVERALL, np.ones(self.codes.size, dtype=np.bool_)))
+        lines = [
+            (name, step, level, int(here.sum()), *self._coverage(name, here, level))
+            for name in self.models
+            for step, here in parts
+            for level in levels
+        ]
+        columns = ["model", "step", "level", "n_rows", "coverage", "width"]
+        return pd.DataFrame(lines, columns=columns)
+
+    def _coverage(self, name: str, here: BoolArray, level: float) -> tuple[float, float]:
+        """Share of rows inside their central interval, and its mean width."""
+        weights = self.weights[here]
+        inside = np.abs(2.0 * self.pit[name][here] - 1.0) <= level
+        width = float("nan")
+        if name in self.width and level in WIDTHS:
+            width = weighted_mean(self.width[name][here, WIDTHS.index(level)], weights)
+        return weighted_mean(inside.astype(np.float64), weights), width
 
     # --------------------------------------------------------------------- plot
 
@@ -234,25 +295,3 @@ class Comparison(Storable):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}: {self.label}\n{self.table()}"
-
-
-def holm(p_values: FloatArray) -> FloatArray:
-    """Holm's step-down correction: the k-th smallest of m times m - k + 1, never falling.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(6).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values, kind="stable")
-    factors = np.arange(p_values.size, 0, -1)
-    stepped = np.maximum.accumulate(p_values[order] * factors)
-    out = np.empty_like(stepped)
-    out[order] = np.minimum(stepped, 1.0)
-    return out
-
-
-def _mean(losses: FloatArray, weights: FloatArray) -> float:
-    """Weighted mean; NaN where nothing has weight."""
-    total = float(weights.sum())
-    return float(weights @ losses) / total if total > 0 else float("nan")

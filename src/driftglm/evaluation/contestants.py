@@ -88,14 +88,27 @@ def prepared(model: BaseEstimator, params: Mapping[str, object]) -> Any:
 def predictions(
     model: BaseEstimator, params: Mapping[str, object], data: Data, train: IntArray, test: IntArray
 ) -> FloatArray:
-    """Fit on some rows, predict others; what is fitted, transformers too, sees `train` alone.
+    """Fit on some rows, predict others; see `fitted` and `predicted`."""
+    final, X_new = fitted(prepared(model, params), data, train, test)
+    return predicted(final, X_new, data, test)
 
-    Predictions are means, or probabilities (n, K) of the classes of `y` for a classifier, or the
-    log-likelihood of every document for a text model.
+
+def fitted(model: Any, data: Data, train: IntArray, test: IntArray) -> tuple[Any, Any]:
+    """The last step of a model, fitted, and the test rows as it takes them.
+
+    What is fitted, transformers too, sees `train` alone.
     """
-    transform, final, _ = split_pipeline(prepared(model, params))
+    transform, final, _ = split_pipeline(model)
     X, X_new = _transformed(transform, data, train, test)
     final.fit(X, take(data.y, train), **data.extras(train, final, "fit"))
+    return final, X_new
+
+
+def predicted(final: Any, X_new: Any, data: Data, test: IntArray) -> FloatArray:
+    """Means, or probabilities (n, K) of the classes of `y` for a classifier.
+
+    For a text model the log-likelihood of every document.
+    """
     if is_text(final):
         extras = data.extras(test, final, "document_log_likelihood")
         found = final.document_log_likelihood(X_new, take(data.y, test), **extras)

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from driftglm._typing import FloatArray
 from driftglm.evaluation.contestants import is_text
+from driftglm.evaluation.scores import SCORES, Score
 from driftglm.exceptions import DataError
 from driftglm.families import Poisson, family_named
 from driftglm.registry import FAMILIES
@@ -52,14 +53,21 @@ class Metric:
                 f"metric {self.name!r} gave shape {losses.shape} for {len(y)} rows; "
                 "it must give one loss per row."
             )
-        bad = ~np.isfinite(losses)
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise DataError(
-                f"model {model!r} predicts {prediction[row]:g} where y is {y[row]}, which has no "
-                f"finite loss under metric {self.name!r}. Choose another metric, e.g. metric='mse'."
-            )
-        return losses
+        return finite(losses, y, prediction, f"metric {self.name!r}", model)
+
+
+def finite(
+    losses: FloatArray, y: np.ndarray, prediction: FloatArray, metric: str, model: str
+) -> FloatArray:
+    """The losses; DataError about the first that is not finite."""
+    bad = ~np.isfinite(losses)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"model {model!r} predicts {prediction[row]:g} where y is {y[row]}, which has no "
+            f"finite loss under {metric}. Choose another metric, e.g. metric='mse'."
+        )
+    return losses
 
 
 def log_loss(y: np.ndarray, prediction: FloatArray) -> FloatArray:
@@ -112,15 +120,17 @@ def _unambiguous(metric: str) -> Metric:
     return metrics()[metric]
 
 
-def find_metric(metric: str | LossFunction, finals: dict[str, BaseEstimator]) -> Metric:
+def find_metric(metric: str | LossFunction, finals: dict[str, BaseEstimator]) -> Metric | Score:
     """The metric asked for, or the one that suits all contestants (their last steps)."""
     if callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)
         return Metric(name, name.replace("_", " "), metric)
     if metric == "auto":
         return _unambiguous(_auto(finals))
+    if metric in SCORES:
+        return SCORES[metric]
     if metric not in metrics():
-        known = ", ".join(repr(name) for name in metrics())
+        known = ", ".join(repr(name) for name in (*metrics(), *SCORES))
         raise DataError(
             f"metric={metric!r}; 'auto', {known} or a function (y, prediction) -> losses."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,29 +25,40 @@ from driftglm.evaluation.contestants import (
     split_pipeline,
     take,
 )
-from driftglm.evaluation.metrics import Metric
+from driftglm.evaluation.metrics import Metric, finite
+from driftglm.evaluation.scores import Score, loss_of_classes, points_only, scored
 from driftglm.evaluation.splits import Fold
 from driftglm.registry import restore, snapshot
 
 
 @dataclass(frozen=True)
 class FitTask:
-    """Fit a model with some parameters on a fold's training rows and predict its test rows."""
+    """Fit a model with some parameters on a fold's training rows and predict its test rows.
+
+    With a `metric` that scores distributions these are scored at once: they are not stored.
+    """
 
     name: str
     model: BaseEstimator
     params: dict[str, Any]
+    metric: Metric | Score
     fold: Fold
 
     def settings(self) -> tuple[Any, ...]:
         """All that the outcome depends on, beside the data."""
-        return ("fit", self.model, self.params, self.fold.train, self.fold.test)
+        own = ("fit", self.model, self.params, self.fold.train, self.fold.test)
+        return (*own, self.metric) if isinstance(self.metric, Score) else own
 
     def run(self, data: Data) -> Piece:
         """The predictions, and how long they took."""
         began = clock.perf_counter()
-        found = predictions(self.model, self.params, data, self.fold.train, self.fold.test)
-        return {"seconds": clock.perf_counter() - began}, {"prediction": found}
+        facts: dict[str, Any] = {}
+        rows = self.fold.train, self.fold.test
+        if isinstance(self.metric, Score):
+            facts, arrays = scored(self.metric, self.model, self.params, data, rows)
+        else:
+            arrays = {"prediction": predictions(self.model, self.params, data, *rows)}
+        return facts | {"seconds": clock.perf_counter() - began}, arrays
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ class ChainTask:
 
     name: str
     model: BaseEstimator
-    metric: Metric
+    metric: Metric | Score
     fold: Fold
 
     def settings(self) -> tuple[Any, ...]:
@@ -67,9 +78,15 @@ class ChainTask:
         """The chosen parameters, and how long the search took."""
         began = clock.perf_counter()
         test = self.fold.test
+        if isinstance(self.metric, Score) and points_only(split_pipeline(self.model)[1]):
+            # Nothing to choose: it is left out when it comes to the test steps.
+            return {"params": {}, "at_edge": False}, {}
 
         def error(prediction: FloatArray) -> float:
-            return mean_loss(self.metric, data, test, prediction, self.name)
+            arrays = {"prediction": prediction}
+            if isinstance(self.metric, Score):
+                arrays["loss"] = loss_of_classes(self.metric, data, test, prediction)
+            return mean_loss(self.metric, data, test, arrays, self.name)
 
         chains = chain_predictions(self.model, data, self.fold.train, test)
         choice: Choice = choose(
@@ -98,12 +115,31 @@ def observed_probability(data: Data, rows: np.ndarray, prediction: FloatArray) -
     return np.asarray(prediction[np.arange(rows.size), column])
 
 
+def losses_of(
+    metric: Metric | Score,
+    data: Data,
+    rows: np.ndarray,
+    arrays: Mapping[str, FloatArray],
+    name: str,
+) -> FloatArray:
+    """Losses of some rows from what a task found, which must all be finite."""
+    y, prediction = data.target(rows), observed_probability(data, rows, arrays["prediction"])
+    if isinstance(metric, Score):
+        return finite(arrays["loss"], y, prediction, f"metric {metric.name!r}", name)
+    return metric(y, prediction, name)
+
+
 def mean_loss(
-    metric: Metric, data: Data, rows: np.ndarray, prediction: FloatArray, name: str
+    metric: Metric | Score,
+    data: Data,
+    rows: np.ndarray,
+    arrays: Mapping[str, FloatArray],
+    name: str,
 ) -> float:
-    """Weighted mean loss of predictions for some rows."""
-    y = data.target(rows)
-    losses = metric(y, observed_probability(data, rows, prediction), name)
+    """Weighted mean loss of some rows; infinite for a model that has no distributions."""
+    if not arrays:
+        return float("inf")
+    losses = losses_of(metric, data, rows, arrays, name)
     return float(np.average(losses, weights=data.weights(rows)))
 
 

@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 
 from driftglm._typing import MatrixLike, VectorLike
-from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
+from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS, WithNormalErrors
 from driftglm.data.timesteps import Freq
 from driftglm.estimators.named import estimator_for
 from driftglm.evaluation import Comparison, RollingOrigin, compare
+from driftglm.evaluation.scores import SCORES
 from driftglm.exceptions import DataError
 from driftglm.families import family_named
 from driftglm.registry import PRIORS
@@ -51,13 +52,20 @@ class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.encoder_.matrix(Table(frame))
 
 
-def contestants(names: Sequence[str], family: str) -> dict[str, BaseEstimator]:
-    """Estimators by name: the baselines, columns brought to one scale, and drift models."""
+def contestants(
+    names: Sequence[str], family: str, metric: object = "auto"
+) -> dict[str, BaseEstimator]:
+    """Estimators by name: the baselines, columns brought to one scale, and drift models.
+
+    A metric that scores distributions has the baselines with normal errors.
+    """
     known = (*BASELINES, *PRIORS)
     out: dict[str, BaseEstimator] = {}
     for name in names:
         if name in BASELINES:
             out[name] = BASELINES[name](family=family, standardize=True)
+            if metric in SCORES:
+                out[name] = WithNormalErrors(out[name])
         elif name in PRIORS:
             out[name] = estimator_for(family, prior=name)
         else:
@@ -98,7 +106,7 @@ def compare_table(
     encoder, features_of_all = encode(table, spec)  # checks the table before anything is fitted
     data = read_training(table, spec, family, features_of_all)
     _check_classes(data, models)
-    chosen = contestants(models, data.family)
+    chosen = contestants(models, data.family, options.get("metric", "auto"))
     X = data.X
     if encoder.vocabulary is not None or any(each.kind == "levels" for each in encoder.columns):
         # Words and levels must be those of the training rows.
