@@ -125,11 +125,22 @@ class Contest:
         pieces = iter(runner.run(tasks, "fitting"))
         found = {name: list(itertools.islice(pieces, len(folds))) for name in self.models}
         left_out = _left_out(found, self.metric.name)
-        rows = np.concatenate([fold.test for fold in folds])
+        remaining = {name: parts for name, parts in found.items() if name not in left_out}
+        facts = {
+            "params": {name: [_plain(params) for params in tuned[name]] for name in remaining},
+            "seconds": {m: sum(f["seconds"] for f, _ in parts) for m, parts in remaining.items()},
+            "warnings": {m: _said(folds, parts) for m, parts in remaining.items()} | left_out,
+        }
+        return self._comparison(folds, remaining, facts)
+
+    def _comparison(
+        self, folds: list[Fold], found: dict[str, list[Piece]], facts: dict[str, Any]
+    ) -> Comparison:
+        """The pieces of every model, one after the other, and their losses."""
+        data, rows = self.data, np.concatenate([fold.test for fold in folds])
         arrays = {
             name: {key: np.concatenate([part[key] for _, part in parts]) for key in parts[0][1]}
             for name, parts in found.items()
-            if name not in left_out
         }
         return Comparison(
             axis=data.axis,
@@ -141,9 +152,7 @@ class Contest:
             loss={m: losses_of(self.metric, data, rows, each, m) for m, each in arrays.items()},
             metric=self.metric.name,
             label=self.metric.label,
-            params={name: [_plain(params) for params in tuned[name]] for name in arrays},
-            seconds={name: sum(facts["seconds"] for facts, _ in found[name]) for name in arrays},
-            warnings={name: _said(folds, found[name]) for name in arrays} | left_out,
+            **facts,
             pit={name: each["pit"] for name, each in arrays.items() if "pit" in each},
             width={name: each["width"] for name, each in arrays.items() if "width" in each},
         )

@@ -141,7 +141,7 @@ function diagnosisSection(findings, pit) {
       renderer: "svg",
       size: "short",
       label: () => "Histogram of where y fell in its predictive distribution; the numbers are in the table below.",
-      caption: () => `${count(pit.rows)} training rows by the probability the model gave to a lower y (PIT). Bars are of equal height if its probabilities are right: higher ends mean that intervals are too narrow, a higher middle that they are too wide. Grey: where 9 of 10 bars lie by chance, if rows are independent.`,
+      caption: () => `${count(pit.rows)} training rows by the probability the model gave to a lower y (PIT). Bars are of equal height if its probabilities are right: higher ends mean that intervals are too narrow, a higher middle that they are too wide. Grey: where 9 of 10 bars lie by chance; it is wider where the rows of a step lean the same way.`,
       spec: () => pitSpec(pit),
       about: (datum) => (datum.n === undefined ? null : [plural(datum.n, "row"), [["probability", share(datum.i)], ["by chance", `${count(pit.low)} to ${count(pit.high)}`]]]),
     });
