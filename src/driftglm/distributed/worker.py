@@ -344,7 +344,7 @@ def load(
             store.add(*version, design, spec)
     if wanted is None:
         return _address(), None
-    ends = (X.min(axis=0), X.max(axis=0)) if X.shape[0] else ()
+    ends = (chosen.min(axis=0), chosen.max(axis=0)) if chosen.shape[0] else ()
     low, high = (_dense(each).ravel() for each in ends) if ends else (None, None)
     columns, totals = _dense(chosen[:, wanted.columns]), np.asarray(chosen.sum(axis=0)).ravel()
     return _address(), Summary(low, high, counts, ordinary[wanted.rows], columns, totals)
