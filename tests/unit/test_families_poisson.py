@@ -11,7 +11,7 @@ CERTAIN = np.zeros(1)
 
 
 @pytest.mark.parametrize("eta", [-3.0, 0.0, 2.5])
-def test_poisson_is_the_component_of_counts(row_value, eta):
+def test_poisson_is_the_distribution_of_counts(row_value, eta):
     for y in (0.0, 3.0, 40.0):
         expected = poisson.logpmf(y, np.exp(eta))
         assert_allclose(row_value(Poisson(), y, eta, 0.0), expected, rtol=1e-12)

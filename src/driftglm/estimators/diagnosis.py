@@ -16,7 +16,7 @@ from driftglm.diagnostics.diagnose import ORDER
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.fitting.fit import X_FORMAT
-from driftglm.fitting.fits import Fit
+from driftglm.fitting.fits import Fit, PosteriorFit
 from driftglm.fitting.residuals import RowChecks
 from driftglm.plots.labels import Names
 
@@ -108,8 +108,16 @@ class Diagnosis:
             period=cycle(self._axis.freq),
             labels=[str(label) for label in self._axis.labels],
             continuous=not discrete,
+            influence=self._influence(),
             intercept_path=self._intercepts_in_residuals(checks),
         )
+
+    def _influence(self) -> FloatArray | None:
+        """(T,) what leaving a step out would move; of posteriors with time only."""
+        fits = [fit for fit in self._fits if isinstance(fit, PosteriorFit)]
+        if self._axis.is_single or not fits:
+            return None
+        return np.asarray(np.max([fit.influence() for fit in fits], axis=0))
 
     def _intercepts_in_residuals(self, checks: RowChecks) -> FloatArray | None:
         """(T,) intercepts at the mean of all rows, in the unit of the residuals.

@@ -302,6 +302,25 @@ class PosteriorFit(Fit):
         intercepts = 1.0 - self.intercepts.dynamics[:, 0]
         return self.columns.per_feature(self._given_inclusion(constant), intercepts)
 
+    def influence(self) -> FloatArray:
+        """(T,) how far the forecast of a coefficient moves, at most, if a step is left out.
+
+        In posterior standard deviations, over the features that are included, at the component
+        probabilities of the whole fit.
+        """
+        included = np.flatnonzero(self.phi[:, self.components.is_zero].sum(axis=1) < 0.5)  # noqa: PLR2004
+        tables = self.components.extended(1).tables()
+        h, b, phi = self.h[included], self.b[included], self.phi[included]
+        found, moved = np.empty((2, included.size, 2)), np.zeros(self.n_timesteps)
+        last_step_inplace(h, b, phi, tables, found[0])
+        for t in range(self.n_timesteps):
+            others = np.arange(self.n_timesteps) != t
+            last_step_inplace(h * others, b * others, phi, tables, found[1])
+            change = np.abs(found[1, :, 0] - found[0, :, 0])
+            # A column of zeros has no variance, and does not move.
+            moved[t] = np.max(change / np.sqrt(found[0, :, 1] + 1e-300), initial=0.0)
+        return moved
+
     def continued(self, n_more: int) -> FloatArray:
         """Paths (n_paths, T + n_more): the means, then their forecasts."""
         ahead = [self._forecast_paths(n + 1)[0] for n in range(n_more)]
