@@ -200,7 +200,8 @@ def beijing_pm25(quick):
     if folder is None:
         return None
     table = pd.read_csv(folder / "pm25.csv.gz").dropna(subset=["pm2.5"])
-    X = with_dummies(table, ["DEWP", "TEMP", "PRES", "Iws", "Is", "Ir"], ["hour", "cbwd"])
+    numbers = ["DEWP", "TEMP", "PRES", "Iws", "Is", "Ir"]  # codespell:ignore
+    X = with_dummies(table, numbers, ["hour", "cbwd"])
     return Case(
         "Log of one plus the fine dust of an hour in Beijing, from weather and hour: 41,757 hours, "
         "a month a step; every even month from 24 on.",

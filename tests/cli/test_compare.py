@@ -168,7 +168,8 @@ def test_levels_that_are_mostly_numbers_at_an_origin_do_not_end_a_comparison(run
     assert run(*COMPARE, *words).json["best"]
 
 
-def test_distributions_are_compared_with_normal_errors_around_the_baselines(run, table):
+@pytest.mark.usefixtures("table")
+def test_distributions_are_compared_with_normal_errors_around_the_baselines(run):
     words = ("--models", "lasso-all,exact,learned", "--n-test", 2, "--metric", "crps")
     found = run(*COMPARE, *words, "--json").json
     assert found["label"] == "mean CRPS"
