@@ -5,8 +5,8 @@
 
 Every test step is predicted by fits to all earlier steps. The learned prior's own distributions
 against normal distributions of constant variance around lasso and ridge on all steps (of classes,
-their probabilities), and, for comparison, against gradient boosting of quantiles, which is no linear
-model. The data are not part of the project; they are looked for in the folder named by
+their probabilities), and, for comparison, against gradient boosting of quantiles, which is not a
+linear model. The data are not part of the project; they are looked for in the folder named by
 DRIFTGLM_DATA, or in ../shared/data beside the project. Sets that are absent are skipped.
 """
 
@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from mda10k import markdown
 from real_sets import data_folder, load_set, with_dummies
-from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
@@ -51,8 +51,10 @@ INTRODUCTION = """# Whole distributions on open data
 Every test step is predicted by models fitted to all earlier steps. The learned prior predicts a
 distribution; `WithNormalErrors` puts a normal distribution around what lasso and ridge on all steps
 predict, its variance being the squared error of the last training step when predicted from those
-before. Strengths are chosen at every origin, on the last training step. Of classes the probabilities
-are compared. All scores are losses, means over all test rows.
+before. Strengths are chosen at every origin, on the last training step; those of tenk_1996_2005
+once, on 2002, to save time. Of classes the probabilities are compared. All scores are losses, means
+over all test rows. The density of a normal distribution stands for the probability of a count,
+whose steps are 1.
 """
 
 RANKS = """## Mean rank
@@ -65,8 +67,22 @@ BOOSTING = """## Against gradient boosting
 
 Not a linear model, and not ranked. Of numbers and counts: nine quantiles, a scikit-learn
 `HistGradientBoostingRegressor(loss="quantile")` each, and the CRPS by these quantiles, for the
-learned prior too. Of classes: a `HistGradientBoostingClassifier`. Of texts it is given the 300 words
-most correlated with y in the training rows.
+learned prior too. Of classes: a `HistGradientBoostingClassifier`. Of texts it is given the 300
+columns most correlated with y in the training rows.
+"""
+
+LEARNED = """## What was learned
+
+- bike_hour and elec2: the learned prior is ahead in almost every step, by every score.
+- beijing_pm25 is lost, by both scores. Averaged over the 18 months, the squared error is .835 for
+  the learned prior and .595 for ridge: within months it is lower (.446 against .497), but the mean
+  of the month is missed (.389 against .098), and the predicted variance of 1.27 is too large. With
+  all columns static the CRPS is .463 instead of .523. Months follow the season: coefficients that
+  follow the last months are late, those pooled over two years and more have seen all seasons. The
+  model has no seasonal part yet.
+- mda10k_vol: no model covers 90 %; the shock of 2020 was in no training year.
+- tenk_1996_2005 with strengths chosen anew at every origin, in another run: CRPS .1739 (lasso) and
+  .1730 (ridge), log score .2668 and .2619. The learned prior is ahead there too.
 """
 
 
@@ -130,11 +146,20 @@ def with_normal(always=None, **same):
 NUMBERS = {"CRPS": crps, "log score": log_score}
 
 
-def words(about, X, y, time, splitter, ranks):
-    """Words ranked anew at every origin, and the past volatility, always in, as the last column."""
+def words(about, X, y, time, splitter, ranks, dev=None):
+    """Words ranked anew at every origin, and the past volatility, always in, as the last column.
+
+    Strengths are chosen on the step `dev` by fits to the steps before; None: at every origin.
+    """
     models = {"learned": DriftRegressor(always_in=[-1]), **with_normal(always=[-1])}
     models["boosting"] = QuantileBoosting()
     selector = WordSelector(*ranks, n_extra=1)
+    if dev is not None:
+        known = time <= dev
+        chosen = selector.fit_transform(X[known])
+        for name in ("lasso-all", "ridge-all"):
+            tuned = clone(models[name].estimator).fit(chosen, y[known], time=time[known])
+            models[name].set_params(estimator__strength=tuned.strength_)
     piped = {name: make_pipeline(selector, model) for name, model in models.items()}
     boosting = piped.pop("boosting")
     return Case(about, X, y, time, splitter, piped, NUMBERS, boosting)
@@ -166,7 +191,7 @@ def tenk_1996_2005(quick):
     )
     splitter = RollingOrigin(test=[2005] if quick else [2003, 2004, 2005])
     y, years = reports["label"].to_numpy(), reports["year"].to_numpy()
-    return words(about, X, y, years, splitter, (101, 300 if quick else 10_101))
+    return words(about, X, y, years, splitter, (101, 300 if quick else 10_101), dev=2002)
 
 
 def beijing_pm25(quick):
@@ -175,7 +200,8 @@ def beijing_pm25(quick):
     if folder is None:
         return None
     table = pd.read_csv(folder / "pm25.csv.gz").dropna(subset=["pm2.5"])
-    X = with_dummies(table, ["DEWP", "TEMP", "PRES", "Iws", "Is", "Ir"], ["hour", "cbwd"])
+    numbers = ["DEWP", "TEMP", "PRES", "Iws", "Is", "Ir"]  # codespell:ignore
+    X = with_dummies(table, numbers, ["hour", "cbwd"])
     return Case(
         "Log of one plus the fine dust of an hour in Beijing, from weather and hour: 41,757 hours, "
         "a month a step; every even month from 24 on.",
@@ -322,10 +348,8 @@ def details(name, case, lines):
     text["seconds"] = table["seconds"].map("{:.0f}".format)
     by_step = lines[lines["model"].isin(case.models)].groupby(["step", "model"], sort=False)
     best = by_step[list(case.scores)].mean()
-    wins = [
-        f"{score} {int((best[score].unstack().idxmin(axis=1) == 'learned').sum())}"
-        for score in case.scores
-    ]
+    winners = {score: best.groupby("step")[score].idxmin().str[1] for score in case.scores}
+    wins = [f"{score} {(names == 'learned').sum()}" for score, names in winners.items()]
     n_steps = lines["step"].nunique()
     won = f"Test steps of {n_steps} in which the learned prior is best: {', '.join(wins)}."
     covered = "*covered*: share of rows inside the central 90 % interval (of classes, randomised)."
@@ -354,7 +378,7 @@ def page(found, note):
     parts = [INTRODUCTION.rstrip(), RANKS.rstrip(), markdown(text)]
     parts.append(said if lost else "The learned prior is the best linear model on all of them.")
     parts += [details(name, *one) for name, one in found.items()]
-    return "\n\n".join([*parts, boosting(found), note]) + "\n"
+    return "\n\n".join([*parts, boosting(found), LEARNED.rstrip(), note]) + "\n"
 
 
 def main():

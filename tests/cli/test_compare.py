@@ -168,3 +168,16 @@ def test_levels_that_are_mostly_numbers_at_an_origin_do_not_end_a_comparison(run
     rows.assign(grade=grade).to_csv("sales.csv", index=False)
     words = ("--test", "2003:2004", "--models", "ridge-all,lasso-all", "--json")
     assert run(*COMPARE, *words).json["best"]
+
+
+@pytest.mark.usefixtures("table")
+def test_distributions_are_compared_with_normal_errors_around_the_baselines(run):
+    words = ("--models", "lasso-all,exact,learned", "--n-test", 2, "--metric", "crps")
+    found = run(*COMPARE, *words, "--json").json
+    assert found["label"] == "mean CRPS"
+    assert found["models"] == ["lasso-all", "learned"]
+    assert found["warnings"]["exact"][0].startswith("left out: a fit with prior='exact'")
+    assert {line["model"] for line in found["calibration"]} == {"lasso-all", "learned"}
+    shown = run(*COMPARE, *words)
+    assert "mean CRPS (* best)" in shown.out
+    assert "exact was left out" in shown.err

@@ -11,7 +11,8 @@ from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 
-from driftglm.baselines import LassoAll
+from driftglm import DriftRegressor
+from driftglm.baselines import LassoAll, WithNormalErrors
 from driftglm.distributed.client import Tasks
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.exceptions import DataError, EngineError
@@ -55,6 +56,14 @@ def test_on_workers_the_figures_are_those_of_one_process(client):
     expected = compared(n_jobs=1)
     assert_same(compared(client=client), expected)
     assert_same(compared(client="active"), expected)
+
+
+def test_distributions_are_scored_on_workers(client):
+    models = {"drift": DriftRegressor(max_iter=5), "normal": WithNormalErrors(LassoAll())}
+    expected = compared(models, metric="crps", n_jobs=1)
+    found = compared(models, metric="crps", client=client)
+    assert_same(found, expected)
+    assert found.calibration().equals(expected.calibration())
 
 
 def test_a_comparison_goes_on_from_its_cache_wherever_it_was_begun(client, monkeypatch, tmp_path):

@@ -110,19 +110,21 @@ def test_models_of_points_are_left_out_with_a_reason(rows):
         "ridge": Ridge(),
         "lasso": LassoAll(),
         "exact": DriftRegressor(prior="exact"),
+        "text": LassoAll(family="text"),
         "silent": make_pipeline(StandardScaler(), Silent()),
         "normal": WithNormalErrors(Ridge()),
     }
     FITS["count"] = 0
     with pytest.warns(DataWarning, match="is left out of the comparison by 'crps'") as said:
         result = compare(models, *rows, LAST, metric="crps")
-    assert len(said) == 4
+    assert len(said) == 5
     assert result.models == ["normal"]
     assert list(result.params) == ["normal"]
     assert {name: why[:26] for name, why in result.left_out.items()} == {
         "ridge": "left out: Ridge predicts p",
         "lasso": "left out: LassoAll predict",
         "exact": "left out: a fit with prior",
+        "text": "left out: documents are co",
         "silent": "left out: nothing is known",
     }
     assert "silent: left out: nothing is known of 40 rows." in result.table()

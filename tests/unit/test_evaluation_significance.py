@@ -51,7 +51,7 @@ def test_diebold_mariano_is_students_test_of_step_means(rng):
     difference = rng.normal(size=STEPS.size)
     weights = rng.uniform(0.5, 2.0, size=STEPS.size)
     found = diebold_mariano(difference, weights, STEPS)
-    means = [np.average(difference[STEPS == s], weights=weights[STEPS == s]) for s in range(6)]
+    means = [np.average(difference[s == STEPS], weights=weights[s == STEPS]) for s in range(6)]
     expected = ttest_1samp(means, 0.0)
     assert_allclose(found["statistic"], expected.statistic)
     assert_allclose(found["p_value"], expected.pvalue)

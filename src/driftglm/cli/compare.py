@@ -50,7 +50,7 @@ class TestedSteps(NamedTuple):
 
 
 @opt.flattened
-def command(
+def command(  # noqa: PLR0913
     data: opt.Data,
     *,
     output: Annotated[

@@ -11,7 +11,15 @@ from sklearn.base import BaseEstimator, is_classifier
 
 from driftglm._typing import FloatArray, IntArray, MatrixLike
 from driftglm.baselines.with_errors import class_distribution
-from driftglm.evaluation.contestants import Data, fitted, predicted, prepared, take
+from driftglm.evaluation.contestants import (
+    Data,
+    fitted,
+    is_text,
+    predicted,
+    prepared,
+    split_pipeline,
+    take,
+)
 from driftglm.exceptions import DataError
 from driftglm.fitting.reading import class_numbers
 from driftglm.predictive import (
@@ -68,6 +76,8 @@ SCORES = {
 
 def points_only(final: BaseEstimator) -> str:
     """Why an unfitted model will have no distributions; "" if it may have."""
+    if is_text(final):
+        return "documents are compared by metric='nll'"
     if hasattr(final, "predict_distribution"):
         prior = getattr(final, "prior", None)
         kind = resolve(PRIORS[prior]) if isinstance(prior, str) and prior in PRIORS else prior
@@ -95,7 +105,7 @@ def scored(
     """
     test = rows[1]
     ready = prepared(model, params)
-    if reason := points_only(ready[-1] if hasattr(ready, "steps") else ready):
+    if reason := points_only(split_pipeline(ready)[1]):
         return {"left_out": reason}, {}
     final, X_new = fitted(ready, data, *rows)
     found = {"prediction": predicted(final, X_new, data, test)}
