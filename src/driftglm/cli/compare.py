@@ -49,6 +49,24 @@ class TestedSteps(NamedTuple):
         )
 
 
+Models = Annotated[
+    list[str] | None,
+    Option(
+        metavar="NAMES",
+        help="ridge-one, ridge-all, ridge-ts, lasso-one, lasso-all, exact, variational, "
+        "learned, fixed; default: all but the last.",
+    ),
+]
+MetricOption = Annotated[
+    str,
+    Option(
+        metavar="NAME",
+        help="Loss of points (mse, log_loss, poisson), or score of distributions: crps, "
+        "log-score, brier, ranked-probability, interval-score, quantile. Default: what suits.",
+    ),
+]
+
+
 @opt.flattened
 def command(  # noqa: PLR0913
     data: opt.Data,
@@ -58,23 +76,9 @@ def command(  # noqa: PLR0913
     ],
     columns: opt.TableOptions,
     tested: TestedSteps,
-    models: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAMES",
-            help="ridge-one, ridge-all, ridge-ts, lasso-one, lasso-all, exact, variational, "
-            "learned, fixed; default: all but the last.",
-        ),
-    ] = None,
+    models: Models = None,
     family: opt.FamilyOption = "auto",
-    metric: Annotated[
-        str,
-        Option(
-            metavar="NAME",
-            help="Loss of points (mse, log_loss, poisson), or score of distributions: crps, "
-            "log-score, brier, ranked-probability, interval-score, quantile. Default: what suits.",
-        ),
-    ] = "auto",
+    metric: MetricOption = "auto",
     jobs: opt.Jobs = 1,
     json: opt.Json = False,
 ) -> None:
