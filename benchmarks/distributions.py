@@ -83,8 +83,8 @@ LEARNED = """## What was learned
   model has no seasonal part yet.
 - mda10k_vol: no model covers 90 %; the shock of 2020 was in no training year.
 - tenk_1996_2005 with strengths chosen anew at every origin, in another run of 22 minutes: CRPS
-  .1739 (lasso) and .1730 (ridge), log score .2668 and .2619, a little better than here; the learned prior
-  is ahead of them too.
+  .1739 (lasso) and .1730 (ridge), log score .2668 and .2619, a little better than here; the
+  learned prior is ahead of them too.
 - Two scores of one set mostly agree, so that ten ranks are closer to five observations.
 """
 

@@ -23,8 +23,8 @@ def test_a_certain_eta_has_the_likelihood_of_a_normal_and_uncertainty_costs(rng)
 
 
 def test_an_interval_adds_the_noise_to_the_uncertainty():
-    found = Gaussian().interval(np.array([2.0]), np.array([0.5]), np.array([1.5]), 0.8)
-    assert_allclose(found[0], norm.interval(0.8, 2.0, np.sqrt(2.0)))
+    forecast = Gaussian().predictive(np.array([2.0]), np.array([0.5]), np.array([1.5]))
+    assert_allclose(forecast.interval(0.8)[0], norm.interval(0.8, 2.0, np.sqrt(2.0)))
 
 
 def test_a_constant_y_has_a_positive_reference_and_infinity_is_refused():

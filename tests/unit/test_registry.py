@@ -257,7 +257,7 @@ def test_metrics_are_looked_up_when_they_are_asked_for(monkeypatch):
         find_metric("gamma", {"classes": LassoAll(family="binomial")})
     for name in ("gamma", "doubled", "scattered"):
         monkeypatch.delitem(registry.FAMILIES, name)
-    with pytest.raises(DataError, match="'mse', 'log_loss', 'poisson', 'nll' or a function"):
+    with pytest.raises(DataError, match="'mse', 'log_loss', 'poisson', 'nll', 'crps'"):
         find_metric("gamma", {"m": Ridge()})
 
 

@@ -181,7 +181,7 @@ def test_what_a_row_is_expected_to_be_is_what_the_bound_was_computed_with(rng, m
     report = posteriors._outcome
     monkeypatch.setattr(posteriors, "_outcome", lambda *end: ends.append(end) or report(*end))
     model.fit(X, y, time=time, exposure=exposure)
-    ((attempt, result),) = ends
+    ((attempt, result, *_),) = ends
     state = result.states[0]
     assert state.shared.variance > 0
     mean, variance = model._eta_moments(X, time, exposure)
