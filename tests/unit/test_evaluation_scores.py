@@ -241,3 +241,18 @@ def test_distributions_survive_a_file_and_their_absence_too(rows, tmp_path):
     plain.save(tmp_path / "points.drift")
     with pytest.raises(DataError, match="no distributions are stored"):
         Comparison.load(tmp_path / "points.drift").calibration()
+
+
+@pytest.mark.parametrize("metric", ["crps", "interval-score", "quantile"])
+def test_scores_of_distances_are_refused_for_classes_whose_labels_have_none(metric, rows):
+    X, y, time = rows
+    with pytest.raises(DataError, match="predicts classes, which have none; use 'log-score'"):
+        compare({"sides": DriftClassifier()}, X, y > 0, time, LAST, metric=metric)
+
+
+def test_a_level_of_calibration_must_be_a_probability(rows):
+    X, y, time = rows
+    result = compare({"wide": Wide()}, X, y, time, LAST, metric="crps")
+    assert set(result.calibration(0.5)["level"]) == {0.5}
+    with pytest.raises(DataError, match="probabilities between 0 and 1"):
+        result.calibration([90])

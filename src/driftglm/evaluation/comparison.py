@@ -232,7 +232,7 @@ class Comparison(Storable):
 
     # -------------------------------------------------------------- calibration
 
-    def calibration(self, levels: Sequence[float] = WIDTHS) -> pd.DataFrame:
+    def calibration(self, levels: float | Sequence[float] = WIDTHS) -> pd.DataFrame:
         """How often y was inside the central intervals of the predicted distributions.
 
         Parameters
@@ -252,13 +252,16 @@ class Comparison(Storable):
                 f"the models were compared by {self.label}, and no distributions are stored; "
                 "compare with metric='crps' or another score of distributions."
             )
+        asked = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+        if not ((asked > 0) & (asked < 1)).all():
+            raise DataError(f"levels={levels!r}; pass probabilities between 0 and 1, e.g. 0.9.")
         parts = [(str(self.axis.labels[c]), self.codes == c) for c in np.unique(self.codes)]
         parts.append((OVERALL, np.ones(self.codes.size, dtype=np.bool_)))
         lines = [
             (name, step, level, int(here.sum()), *self._coverage(name, here, level))
             for name in self.models
             for step, here in parts
-            for level in levels
+            for level in asked.tolist()
         ]
         columns = ["model", "step", "level", "n_rows", "coverage", "width"]
         return pd.DataFrame(lines, columns=columns)

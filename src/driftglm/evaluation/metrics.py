@@ -128,6 +128,7 @@ def find_metric(metric: str | LossFunction, finals: dict[str, BaseEstimator]) ->
     if metric == "auto":
         return _unambiguous(_auto(finals))
     if metric in SCORES:
+        _check_distances(metric, finals)
         return SCORES[metric]
     if metric not in metrics():
         known = ", ".join(repr(name) for name in (*metrics(), *SCORES))
@@ -142,6 +143,17 @@ def find_metric(metric: str | LossFunction, finals: dict[str, BaseEstimator]) ->
                 f"predict {what}); compare those by {own!r} and the others by the others."
             )
     return _unambiguous(metric)
+
+
+def _check_distances(metric: str, finals: dict[str, BaseEstimator]) -> None:
+    """Refuse scores that would take the sorted labels of classes for numbers."""
+    classes = [name for name, final in finals.items() if is_classifier(final)]
+    if classes and metric in {"crps", "interval-score", "quantile"}:
+        raise DataError(
+            f"metric={metric!r} measures distances and {classes[0]!r} predicts classes, which "
+            "have none; use 'log-score' or 'brier', or 'ranked-probability' if the sorted "
+            "labels are in an order that means something."
+        )
 
 
 def _auto(finals: dict[str, BaseEstimator]) -> str:
