@@ -20,7 +20,7 @@ def test_clean_residuals_have_findings_in_few_panels():
 def test_a_frame_with_the_worst_first():
     rng = np.random.default_rng(1)
     values = rng.standard_t(3, 960) * np.exp(0.4 * rng.normal(size=24))[STEPS]
-    frame = diagnose(Residuals(values, STEPS, 24, influence=np.full(24, 1.5)))
+    frame = diagnose(Residuals(values, STEPS, 24, influence=np.full(24, 3.0)))
     assert list(frame) == ["check", "finding", "advice", "statistic", "p_value", "severity"]
     assert {"tails", "noise", "influence"} <= set(frame["check"])
     assert frame["severity"].tolist() == sorted(frame["severity"])

@@ -8,10 +8,10 @@ from driftglm.diagnostics.influence import influence
 @pytest.mark.parametrize(
     ("moved", "severity", "label"),
     [
-        ([0.3, 0.2, 0.4, 1.3], "none", "d"),
-        ([0.3, 1.4, 0.4, 1.3], "minor", "b"),
-        ([0.3, -2.5, 0.4, 1.3], "major", "b"),
-        ([0.3, 0.2, 0.4, 2.5], "minor", "d"),
+        ([0.6, 0.4, 0.8, 2.6], "none", "d"),
+        ([0.6, 2.8, 0.8, 2.6], "minor", "b"),
+        ([0.6, -5.0, 0.8, 2.6], "major", "b"),
+        ([0.6, 0.4, 0.8, 5.0], "minor", "d"),
     ],
 )
 def test_the_last_step_may_move_more(moved, severity, label):

@@ -7,7 +7,7 @@ import numpy as np
 from driftglm.diagnostics.finding import Finding, severity
 from driftglm.diagnostics.inputs import Residuals
 
-MINOR, MAJOR = 1.0, 2.0
+MINOR, MAJOR = 2.0, 4.0
 """Posterior standard deviations that the results move by if a step is left out."""
 LAST = 2.0
 """The last step may move the results twice as far: the future is forecast from it."""
@@ -16,7 +16,8 @@ LAST = 2.0
 def influence(given: Residuals) -> Finding | None:
     """The step whose absence moves the results furthest, if it was worked out.
 
-    There is no p-value. Panels drawn from the model stay below 0.5, and below 1.3 at the last step.
+    There is no p-value. Of 360 panels drawn from the model none came to 2, or to 2.3 at the last
+    step; a column in another unit in one step moves a static coefficient by more than 70.
     """
     if given.influence is None or given.n_timesteps < 2:  # noqa: PLR2004
         return None
