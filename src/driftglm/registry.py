@@ -18,6 +18,10 @@ FAMILIES = {
     "binomial": "driftglm.families.binomial:Binomial",
     "multinomial": "driftglm.families.multinomial:SoftmaxClass",
     "poisson": "driftglm.families.poisson:Poisson",
+    "negative-binomial": "driftglm.families.negative_binomial:NegativeBinomial",
+    "gamma": "driftglm.families.gamma:Gamma",
+    "beta-binomial": "driftglm.families.beta_binomial:BetaBinomial",
+    "student": "driftglm.families.student:Student",
 }
 """Distributions of the target, by the name users type."""
 
@@ -52,11 +56,13 @@ RECORDS = (
     "driftglm.fitting.fits:InterceptFit",
     "driftglm.fitting.fits:ModeFit",
     "driftglm.fitting.fits:PosteriorFit",
+    "driftglm.fitting.joint:JointFit",
     "driftglm.fitting.outcome:Forecaster",
     "driftglm.fitting.residuals:RowChecks",
     "driftglm.fitting.rows:Rows",
     "driftglm.fitting.text_fit:ModeTextFit",
     "driftglm.fitting.text_fit:PosteriorTextFit",
+    "driftglm.objective.noise:NoisePath",
     "driftglm.priors.mixture:Components",
     "driftglm.solvers.text_learned:TextPosterior",
     "driftglm.solvers.text_mode:TextMode",

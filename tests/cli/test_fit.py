@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import driftglm
-from driftglm import DriftRegressor
+from driftglm import DriftGLM, DriftRegressor
+from driftglm.simulate import simulate_panel
 from driftglm.tables import TableSpec, fit_table, read_data
 
 FIT = ("--target", "price", "--time", "year", "-o", "m.drift")
@@ -329,3 +330,31 @@ def test_a_terminal_without_the_letters_does_not_end_a_run(rows, tmp_path):
         assert ran.stdout.isascii()
     features = json.loads(ran.stdout)["features"]
     assert "größe" in {each["feature"] for each in features}
+
+
+def test_families_with_a_dispersion_are_fitted_and_predicted(run):
+    panel = simulate_panel(family="beta-binomial", n_features=2, n_active=2, rows_per_step=60)
+    frame = pd.DataFrame(panel.X, columns=["a", "b"])
+    frame["hits"], frame["n"], frame["year"] = panel.y[:, 0], panel.y.sum(axis=1), panel.time
+    frame.to_csv("a.csv", index=False)
+    named = ("--target", "hits", "--trials", "n", "--time", "year", "--family", "beta-binomial")
+    found = run("fit", "a.csv", *named, "-o", "m.drift", "--json").json
+    model = DriftGLM(family="beta-binomial").fit(panel.X, panel.y, time=panel.time)
+    assert found["dispersion"] == pytest.approx(model.noise_)
+    assert found["n_features"] == 2
+    run("predict", "m.drift", "a.csv", "--interval", "0.9", "-o", "p.csv")
+    out = pd.read_csv("p.csv")
+    np.testing.assert_allclose(out["prediction"], model.predict(panel.X, time=panel.time))
+    ends = model.predict_interval(panel.X, time=panel.time, trials=10)
+    np.testing.assert_array_equal(out[["lower", "upper"]], ends)
+    ran = run(
+        "compare", "a.csv", *named, "--test", "6,7", "--models", "learned,ridge-all", "-o", "d"
+    )
+    assert "mean binomial deviance" in ran.out
+    ran = run("fit", "a.csv", *named[:6], "--family", "poisson", "-o", "m.drift", code=2)
+    assert "takes no trials" in ran.err
+    frame["n"] += frame["hits"]
+    frame.to_csv("b.csv", index=False)
+    counts = ("--target", "n", "--time", "year", "-o", "m.drift", "--drop", "hits")
+    assert ", dispersion 0." in run("fit", "b.csv", *counts, "--family", "gamma").out
+    assert ", dispersion 0." in run("fit", "b.csv", *counts, "--family", "negative-binomial").out

@@ -1,6 +1,6 @@
 """The recipe "Add a family" of CONTRIBUTING.md, followed to the letter: one module, one line.
 
-The module is `recipes/gamma_family.py`. After the line everything knows the family: the estimators,
+The module is `recipes/erlang_family.py`. After the line everything knows it: the estimators,
 the baselines, simulation, comparisons, the command line, workers, files and reports.
 """
 
@@ -33,9 +33,9 @@ SHAPE = 4.0
 def family(monkeypatch):
     """The line of registration; for this file only."""
     monkeypatch.syspath_prepend(str(RECIPES))
-    register_family("gamma", "gamma_family:Gamma")
-    yield driftglm.registry.resolve(FAMILIES["gamma"])()
-    del FAMILIES["gamma"]
+    register_family("erlang", "erlang_family:Erlang")
+    yield driftglm.registry.resolve(FAMILIES["erlang"])()
+    del FAMILIES["erlang"]
 
 
 def rows(rng, n_steps=1, per_step=150):
@@ -95,7 +95,7 @@ def test_a_prediction_is_judged_by_the_deviance(family):
 def test_one_step_with_next_to_no_prior_is_statsmodels_glm(rng):
     X, y, _ = rows(rng)
     weak = Fixed(scale=1e8, autocorrelation=0.0, boundary="stationary")
-    model = DriftGLM(family="gamma", prior=weak, tol=1e-7, max_iter=20_000).fit(X, y)
+    model = DriftGLM(family="erlang", prior=weak, tol=1e-7, max_iter=20_000).fit(X, y)
     peer = sm.GLM(y, sm.add_constant(X), family=sm.families.Gamma(sm.families.links.Log())).fit()
     assert model.converged_
     assert_allclose(model.coef_, peer.params[1:], rtol=1e-5, atol=1e-6)
@@ -116,7 +116,7 @@ def test_one_step_with_a_fixed_prior_is_a_penalised_fit(solver, rng):
     best = minimize(loss, np.zeros(6), jac=True, method="BFGS", options={"gtol": 1e-8}).x
     prior = Fixed(scale=1 / strength, autocorrelation=0.0, boundary="stationary")
     settings = {"prior": prior, "fit_intercept": False, "tol": 1e-7, "max_iter": 20_000}
-    model = DriftGLM(family="gamma", solver=solver, **settings).fit(X, y)
+    model = DriftGLM(family="erlang", solver=solver, **settings).fit(X, y)
     assert_allclose(model.coef_, best, rtol=1e-5, atol=1e-6)
 
 
@@ -124,7 +124,7 @@ def test_one_step_with_a_fixed_prior_is_a_penalised_fit(solver, rng):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_objective_never_falls_and_the_drift_is_found(prior, intercept, rng):
     X, y, time = rows(rng, n_steps=5)
-    model = DriftGLM(family="gamma", prior=prior, fit_intercept=intercept).fit(X, y, time=time)
+    model = DriftGLM(family="erlang", prior=prior, fit_intercept=intercept).fit(X, y, time=time)
     history = model.objective_history_
     assert (np.diff(history) >= -1e-9 * np.abs(history).max()).all()
     assert model.converged_
@@ -137,13 +137,13 @@ def test_the_objective_never_falls_and_the_drift_is_found(prior, intercept, rng)
 
 def test_intervals_cover_and_an_exposure_multiplies(rng):
     X, y, time = rows(rng, n_steps=5, per_step=300)
-    model = DriftGLM(family="gamma").fit(X, y, time=time)
+    model = DriftGLM(family="erlang").fit(X, y, time=time)
     lower, upper = model.predict_interval(X, time).T
     # 1,500 rows of an exact 90 % interval: a standard error of .8 %.
     assert abs(np.mean((lower < y) & (y < upper)) - 0.9) < 0.025
     assert 0 < model.score(X, y, time=time) < 1
     hours = rng.uniform(0.5, 2.0, y.size)
-    exposed = DriftGLM(family="gamma").fit(X, y * hours, time=time, exposure=hours)
+    exposed = DriftGLM(family="erlang").fit(X, y * hours, time=time, exposure=hours)
     assert_allclose(exposed.coef_path_, model.coef_path_, atol=1e-3)
     twice = exposed.predict(X, time=time, exposure=2 * hours)
     assert_allclose(twice, 2 * exposed.predict(X, time=time, exposure=hours), rtol=1e-12)
@@ -151,10 +151,10 @@ def test_intervals_cover_and_an_exposure_multiplies(rng):
 
 def test_steps_are_appended(rng):
     X, y, time = rows(rng, n_steps=5)
-    model = DriftGLM(family="gamma").fit(X, y, time=time)
+    model = DriftGLM(family="erlang").fit(X, y, time=time)
     assert len(model.summary()) == 6
     old = time < 4
-    later = DriftGLM(family="gamma", keep_data=True).fit(X[old], y[old], time=time[old])
+    later = DriftGLM(family="erlang", keep_data=True).fit(X[old], y[old], time=time[old])
     later.update(X[~old], y[~old], time=time[~old])
     assert_allclose(later.predict(X, time=time), model.predict(X, time=time), rtol=0.1)
 
@@ -165,31 +165,31 @@ def test_impossible_targets_are_refused_by_row(rng):
     weights = np.ones(y.size)
     weights[:2] = 0.0
     with pytest.raises(DataError, match=r"y is 0\.0 at row 3; amounts must be positive"):
-        DriftGLM(family="gamma", prior="fixed").fit(X, y, sample_weight=weights)
+        DriftGLM(family="erlang", prior="fixed").fit(X, y, sample_weight=weights)
 
 
 # ------------------------------------------------------------------------- everything around
 
 
 def test_panels_are_drawn_from_it(family):
-    panel = simulate_panel(family="gamma", n_features=5, n_active=2, rows_per_step=2000)
+    panel = simulate_panel(family="erlang", n_features=5, n_active=2, rows_per_step=2000)
     ratio = panel.y / panel.mean
     assert (panel.y > 0).all()
     # Mean 1 and variance 1 / a of a gamma variable over its mean; 16,000 rows.
     assert_allclose([ratio.mean(), ratio.var()], [1.0, 1 / SHAPE], rtol=0.05)
-    assert family.name == "gamma"
+    assert family.name == "erlang"
 
 
 def test_it_is_compared_with_baselines_by_its_own_metric(family):
-    panel = simulate_panel(family="gamma", n_timesteps=5, rows_per_step=60, n_features=5)
+    panel = simulate_panel(family="erlang", n_timesteps=5, rows_per_step=60, n_features=5)
     models = {
-        "learned": DriftGLM(family="gamma"),
-        "lasso": baselines.LassoAll(0.5, family="gamma"),
-        "ridge-ts": baselines.RidgeTS(1.0, 0.9, family="gamma"),
+        "learned": DriftGLM(family="erlang"),
+        "lasso": baselines.LassoAll(0.5, family="erlang"),
+        "ridge-ts": baselines.RidgeTS(1.0, 0.9, family="erlang"),
     }
     found = compare(models, panel.X, panel.y, panel.time, RollingOrigin(n_test=2))
-    assert found.metric == "gamma"
-    assert found.label == "mean gamma deviance"
+    assert found.metric == "erlang"
+    assert found.label == "mean Erlang deviance"
     for name in models:
         part = found.predictions[found.predictions["model"] == name]
         by_hand = family.prediction_loss(part["y"].to_numpy(), part["prediction"].to_numpy())
@@ -198,7 +198,7 @@ def test_it_is_compared_with_baselines_by_its_own_metric(family):
 
 def test_files_hold_it(rng, tmp_path):
     X, y, time = rows(rng, n_steps=3)
-    model = DriftGLM(family="gamma", keep_data=True).fit(X, y, time=time)
+    model = DriftGLM(family="erlang", keep_data=True).fit(X, y, time=time)
     model.save(tmp_path / "model.drift")
     again = driftglm.load(tmp_path / "model.drift")
     assert_allclose(again.predict_interval(X), model.predict_interval(X), rtol=1e-15)
@@ -208,23 +208,23 @@ def test_files_hold_it(rng, tmp_path):
 def test_workers_fit_it(rng, tmp_path):
     distributed = pytest.importorskip("distributed")
     X, y, time = rows(rng, n_steps=3)
-    here = DriftGLM(family="gamma", tol=1e-6).fit(X, y, time=time)
+    here = DriftGLM(family="erlang", tol=1e-6).fit(X, y, time=time)
     with (
         distributed.LocalCluster(
             n_workers=2, processes=False, dashboard_address=None, local_directory=str(tmp_path)
         ) as cluster,
         distributed.Client(cluster),
     ):
-        there = DriftGLM(family="gamma", tol=1e-6).fit(X, y, time=time, n_workers=2)
+        there = DriftGLM(family="erlang", tol=1e-6).fit(X, y, time=time, n_workers=2)
     assert_allclose(there.coef_path_, here.coef_path_, rtol=1e-8, atol=1e-10)
 
 
 def test_a_report_shows_it(rng, tmp_path):
     X, y, time = rows(rng, n_steps=3)
-    model = DriftGLM(family="gamma").fit(X, y, time=time)
+    model = DriftGLM(family="erlang").fit(X, y, time=time)
     page = write_report(tmp_path / "report.html", model=model).read_text()
     assert "DriftGLM" in page
-    assert "gamma" in page
+    assert "erlang" in page
 
 
 def test_the_command_line_takes_it(rng, tmp_path):
@@ -239,15 +239,15 @@ def test_the_command_line_takes_it(rng, tmp_path):
         assert result.exit_code == 0, result.output
         return result.stdout
 
-    named = ["--target", "amount", "--time", "year", "--family", "gamma"]
+    named = ["--target", "amount", "--time", "year", "--family", "erlang"]
     data, model = tmp_path / "data.csv", tmp_path / "model.drift"
     facts = json.loads(run("fit", data, *named, "-o", model, "--json"))
-    assert facts["family"] == "gamma"
+    assert facts["family"] == "erlang"
     assert facts["features"][0]["feature"] in {"a", "b"}
     run("predict", model, data, "--interval", 0.9, "-o", tmp_path / "out.csv")
     predicted = pd.read_csv(tmp_path / "out.csv")
     assert (predicted["lower"] < predicted["prediction"]).all()
     chosen = ["--n-test", 1, "--models", "learned,ridge-all", "-o", tmp_path / "results"]
-    assert "mean gamma deviance" in run("compare", data, *named, *chosen)
+    assert "mean Erlang deviance" in run("compare", data, *named, *chosen)
     run("report", model, "-o", tmp_path / "page.html")
-    assert "gamma" in (tmp_path / "page.html").read_text()
+    assert "erlang" in (tmp_path / "page.html").read_text()

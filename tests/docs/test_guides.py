@@ -26,3 +26,11 @@ def test_the_page_on_findings_shows_what_its_example_prints(capsys):
     printed = capsys.readouterr().out
     (shown,) = re.findall(r"```text\n(.*?)```", (DOCS / "diagnose.md").read_text(), re.DOTALL)
     assert printed.split() == shown.split()
+
+
+def test_the_page_on_single_series_shows_what_its_example_prints(capsys):
+    page = (DOCS / "single-series.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(block, {})  # noqa: S102
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert capsys.readouterr().out == shown

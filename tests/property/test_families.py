@@ -16,12 +16,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.special import expit, softmax
 
-from driftglm import DriftClassifier, DriftPoissonRegressor
+from driftglm import DriftClassifier, DriftGLM, DriftPoissonRegressor
 from driftglm.exceptions import ConvergenceWarning, DataWarning
+from driftglm.families import family_named
 from driftglm.priors import Fixed
 from driftglm.simulate import simulate_panel
 
 FAMILIES = ("binomial", "softmax", "poisson")
+SHAPED = ("negative-binomial", "gamma", "beta-binomial")
+NUMBERS = ("poisson", *SHAPED)
 DESIGNS = ("plain", "sparse", "twins", "dummies", "scales", "far", "constant in a step")
 TARGETS = ("plain", "missing in a step", "separable", "rare")
 N_CLASSES = {"binomial": 2, "softmax": 3}
@@ -38,6 +41,8 @@ class Problem:
     rng: np.random.Generator
 
     def model(self, **params):
+        if self.family in SHAPED:
+            return DriftGLM(family=self.family, **params)
         estimator = DriftPoissonRegressor if self.family == "poisson" else DriftClassifier
         return estimator(**params)
 
@@ -52,7 +57,7 @@ class Problem:
             )
 
     def expected(self, model, **where):
-        if self.family == "poisson":
+        if self.family in NUMBERS:
             return model.predict(self.X, **where)
         return model.predict_proba(self.X, **where)
 
@@ -77,6 +82,8 @@ def make_design(kind, rng, codes):
 def make_target(family, kind, rng, X, codes):
     standard = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
     eta = np.linspace(-1, 1.5, codes.max() + 1)[codes] * standard[:, 0] + 0.7 * standard[:, 1]
+    if family in SHAPED:
+        return make_scattered(family, kind, rng, eta)
     if family == "poisson":
         y = rng.poisson(np.exp(np.clip(eta, -5, 4)))
         if kind == "separable":
@@ -99,11 +106,23 @@ def make_target(family, kind, rng, X, codes):
     return y
 
 
+def make_scattered(family, kind, rng, eta):
+    """Targets of families with a dispersion; one row is far off."""
+    drawn = family_named(family).draw(np.clip(eta, -5, 4), 0.5, rng)
+    if kind == "separable":
+        drawn = family_named(family).draw(np.where(eta > 0, 8.0, -8.0), 0.01, rng)
+    if kind == "rare" and family != "gamma":
+        drawn[1:] = drawn[0]
+    if kind == "huge" and family != "beta-binomial":
+        drawn[rng.integers(len(drawn))] = 10**6
+    return drawn
+
+
 @st.composite
 def problems(draw, families=FAMILIES, designs=DESIGNS, targets=TARGETS, rows=(3, 20)):
     family = draw(st.sampled_from(families))
     design = draw(st.sampled_from(designs))
-    kinds = (*targets, "huge") if family == "poisson" and targets is TARGETS else targets
+    kinds = (*targets, "huge") if family in NUMBERS and targets is TARGETS else targets
     target = draw(st.sampled_from(kinds))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     n_steps = draw(st.integers(1, 4))
@@ -127,6 +146,20 @@ def assert_finite(problem, model):
 
 
 # ------------------------------------------------------------------------------- monotonicity
+
+
+@given(
+    problem=problems(SHAPED),
+    prior=st.sampled_from(["learned", "exact", "variational", "fixed"]),
+    intercept=st.booleans(),
+)
+@settings(max_examples=60)
+def test_no_objective_falls_while_a_dispersion_is_learned(problem, prior, intercept):
+    model = problem.fit(prior=prior, fit_intercept=intercept, max_iter=25)
+    assert_rising(model)
+    assert_finite(problem, model)
+    low, high = model.family_.shape_range
+    assert low <= model.noise_ <= high * (1 + 1e-12)
 
 
 @given(problem=problems(), intercept=st.booleans(), special=st.booleans())

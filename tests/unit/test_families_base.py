@@ -5,7 +5,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from driftglm.exceptions import DataError
-from driftglm.families import Binomial, Gaussian, Poisson, SoftmaxClass
+from driftglm.families import (
+    Binomial,
+    Gamma,
+    Gaussian,
+    NegativeBinomial,
+    Poisson,
+    SoftmaxClass,
+)
 
 CERTAIN = np.zeros(1)
 FAMILIES = {
@@ -14,6 +21,9 @@ FAMILIES = {
     "binomial": (Binomial(), np.array([0.0, 1.0, 0.3, 1.0])),
     "poisson": (Poisson(), np.array([0.0, 1.0, 7.0, 250.0])),
     "dispersed": (Poisson(dispersed=True), np.array([0.0, 1.0, 7.0, 250.0])),
+    "nearly poisson": (NegativeBinomial(alpha=1e-3), np.array([0.0, 1.0, 7.0, 250.0])),
+    "negative-binomial": (NegativeBinomial(alpha=2.0), np.array([0.0, 1.0, 7.0, 250.0])),
+    "gamma": (Gamma(dispersion=0.3), np.array([0.5, 1.0, 7.0, 250.0])),
     "softmax": (SoftmaxClass(n_classes=3), np.array([0.0, 1.0, 1.0, 0.0])),
 }
 EVERY = pytest.mark.parametrize("name", FAMILIES)

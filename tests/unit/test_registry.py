@@ -8,10 +8,10 @@ import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
-import gamma_family
+import erlang_family
 import numpy as np
 import pytest
-from gamma_family import SHAPE, Gamma
+from erlang_family import SHAPE, Erlang
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.base import is_regressor
@@ -31,7 +31,7 @@ from driftglm.priors import Fixed
 from driftglm.simulate import simulate_panel
 
 EVERY = [RidgeOne, RidgeAll, RidgeTS, LassoOne, LassoAll]
-NAMES = ["gaussian", "binomial", "poisson", "gamma"]
+NAMES = ["gaussian", "binomial", "poisson", "erlang"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Doubled(Gaussian):
 
 
 @dataclass(frozen=True)
-class Scattered(Gamma):
+class Scattered(Erlang):
     """With a dispersion that a mode would estimate if it were not told one."""
 
     name: ClassVar[str] = "scattered"
@@ -77,7 +77,7 @@ class Scattered(Gamma):
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    for kind in (Gamma, Doubled, Scattered):
+    for kind in (Erlang, Doubled, Scattered):
         monkeypatch.setitem(registry.FAMILIES, kind.name, f"{kind.__module__}:{kind.__name__}")
 
 
@@ -105,7 +105,7 @@ def test_derivatives_are_those_of_the_loss(family):
     loss, step = FamilyLoss.named(family), 1e-5
     for eta in (-3.0, -0.2, 0.0, 1.5):
         at = np.full(3, eta)
-        y = {"gamma": [0.1, 1.0, 9.0], "poisson": [0.0, 1.0, 9.0]}.get(family, [0.0, 1.0, 0.3])
+        y = {"erlang": [0.1, 1.0, 9.0], "poisson": [0.0, 1.0, 9.0]}.get(family, [0.0, 1.0, 0.3])
         target = np.array(y)
         low, mid, high = (loss.value(target, at + move) for move in (-step, 0.0, step))
         assert_allclose(loss.slope(target, at), (high - low) / (2 * step), rtol=1e-6, atol=1e-8)
@@ -138,10 +138,10 @@ def test_every_baseline_takes_every_family(maker, family, rng):
 
 @pytest.mark.parametrize("maker", [RidgeOne, RidgeAll, LassoOne, LassoAll])
 def test_baselines_tune_themselves_by_the_deviance_of_the_family(maker):
-    panel = panel_of("gamma")
-    model = maker(family="gamma").fit(panel.X, panel.y, time=panel.time)
+    panel = panel_of("erlang")
+    model = maker(family="erlang").fit(panel.X, panel.y, time=panel.time)
     past, last = panel.time < 3, panel.time == 3
-    (chain,) = maker(family="gamma").tuning_chains(
+    (chain,) = maker(family="erlang").tuning_chains(
         panel.X[past], panel.y[past], panel.X[last], time=panel.time[past]
     )
     errors = {
@@ -151,10 +151,10 @@ def test_baselines_tune_themselves_by_the_deviance_of_the_family(maker):
 
 
 def test_a_ridge_of_amounts_minimises_what_it_says(rng):
-    panel = panel_of("gamma")
+    panel = panel_of("erlang")
     exposure = rng.uniform(0.5, 2.0, panel.y.size)
     y = panel.y * exposure
-    model = RidgeAll(5.0, family="gamma", tol=1e-10).fit(panel.X, y, exposure=exposure)
+    model = RidgeAll(5.0, family="erlang", tol=1e-10).fit(panel.X, y, exposure=exposure)
 
     def objective(theta):
         eta = panel.X @ theta[:-1] + theta[-1] + np.log(exposure)
@@ -164,7 +164,7 @@ def test_a_ridge_of_amounts_minimises_what_it_says(rng):
     assert_allclose(model.coef_, best[:-1], atol=1e-5)
     assert_allclose(model.intercept_, best[-1], atol=1e-5)
     peer = GammaRegressor(alpha=5.0 / SHAPE / y.size, tol=1e-8).fit(panel.X, panel.y)
-    plain = RidgeAll(5.0, family="gamma", tol=1e-10).fit(panel.X, panel.y)
+    plain = RidgeAll(5.0, family="erlang", tol=1e-10).fit(panel.X, panel.y)
     assert_allclose(plain.coef_, peer.coef_, atol=1e-4)
     expected = d2_tweedie_score(panel.y, plain.predict(panel.X), power=2)
     assert_allclose(plain.score(panel.X, panel.y), expected)
@@ -190,24 +190,24 @@ def test_a_quadratic_family_is_solved_by_its_own_curvature(monkeypatch):
     assert_allclose(two.coef_path_, one.coef_path_, atol=1e-6)
 
 
-@pytest.mark.parametrize("family", ["gamma", "scattered"])
+@pytest.mark.parametrize("family", ["erlang", "scattered"])
 def test_a_strength_over_time_means_the_same_with_and_without_noise(family):
     """Where steps are not correlated every step is a ridge of its own."""
-    panel = panel_of("gamma")
+    panel = panel_of("erlang")
     settings = {"fit_intercept": False, "tol": 1e-9}
     model = RidgeTS(5.0, 0.0, family=family, **settings)
     model.fit(panel.X, panel.y, time=panel.time)
     for step in range(4):
         rows = panel.time == step
-        alone = RidgeAll(5.0, family="gamma", **settings).fit(panel.X[rows], panel.y[rows])
+        alone = RidgeAll(5.0, family="erlang", **settings).fit(panel.X[rows], panel.y[rows])
         assert_allclose(model.coef_path_[step], alone.coef_, atol=1e-5)
 
 
 def test_ridge_over_time_is_the_general_estimator():
-    panel = panel_of("gamma")
-    model = RidgeTS(5.0, 0.8, family="gamma").fit(panel.X, panel.y, time=panel.time)
+    panel = panel_of("erlang")
+    model = RidgeTS(5.0, 0.8, family="erlang").fit(panel.X, panel.y, time=panel.time)
     prior = Fixed(scale=fixed_scale(5.0), autocorrelation=0.8)
-    drift = DriftGLM(family="gamma", prior=prior, tol=1e-3)
+    drift = DriftGLM(family="erlang", prior=prior, tol=1e-3)
     drift.fit(panel.X, panel.y, time=panel.time)
     assert_allclose(model.coef_path_, drift.coef_path_, rtol=1e-12)
     assert is_regressor(model)
@@ -216,13 +216,13 @@ def test_ridge_over_time_is_the_general_estimator():
 
 def test_impossible_targets_and_families_are_refused():
     panel = panel_of("gaussian")
-    with pytest.raises(DataError, match=r"family='gamma': y is .* amounts must be positive"):
-        LassoAll(1.0, family="gamma").fit(panel.X, panel.y)
-    listed = "'gaussian', 'binomial', 'poisson', 'gamma', 'doubled', 'scattered', 'text'"
+    with pytest.raises(DataError, match=r"family='erlang': y is .* amounts must be positive"):
+        LassoAll(1.0, family="erlang").fit(panel.X, panel.y)
+    listed = "'gaussian', 'binomial', 'poisson', .*, 'erlang', 'doubled', 'scattered', 'text'"
     for wrong in ("multinomial", "weibull", 3):
         with pytest.raises(ValueError, match=f"a str among {{{listed}}}"):
             LassoAll(1.0, family=wrong).fit(panel.X, panel.y)
-    with pytest.raises(DataError, match=r"takes none.*a family that does: 'poisson', 'gamma'"):
+    with pytest.raises(DataError, match=r"takes none.*a family that does: 'poisson', .*, 'erlang'"):
         LassoAll(1.0).fit(panel.X, panel.y, exposure=np.ones(panel.y.size))
 
 
@@ -230,35 +230,36 @@ def test_impossible_targets_and_families_are_refused():
 
 
 def test_models_of_a_family_are_compared_by_its_metric():
-    panel = panel_of("gamma")
+    panel = panel_of("erlang")
     models = {
-        "lasso": LassoAll(family="gamma"),
-        "drift": DriftGLM(family="gamma", prior="fixed"),
+        "lasso": LassoAll(family="erlang"),
+        "drift": DriftGLM(family="erlang", prior="fixed"),
         "foreign": Ridge(),
     }
     data = (panel.X, panel.y, panel.time, RollingOrigin(n_test=1))
     one_by_one = {name: models[name] for name in ("lasso", "drift")}
     result = compare(one_by_one, *data)
-    assert (result.metric, result.label) == ("gamma", "mean gamma deviance")
+    assert (result.metric, result.label) == ("erlang", "mean Erlang deviance")
     expected = mean_gamma_deviance(result.y, result.prediction["lasso"])
     assert_allclose(result.table("frame").loc["overall", "lasso"], expected)
-    assert compare(one_by_one, *data, metric="gamma").loss["drift"] == pytest.approx(
+    assert compare(one_by_one, *data, metric="erlang").loss["drift"] == pytest.approx(
         result.loss["drift"]
     )
     assert compare(one_by_one, *data, metric="mse").metric == "mse"
-    assert find_metric("auto", models).name == "gamma"
+    assert find_metric("auto", models).name == "erlang"
 
 
 def test_metrics_are_looked_up_when_they_are_asked_for(monkeypatch):
-    assert list(metrics()) == ["mse", "log_loss", "poisson", "gamma", "nll"]
-    with pytest.raises(DataError, match="'lasso' is to be compared by 'gamma' and 'counts' by"):
-        find_metric("auto", {"lasso": LassoAll(family="gamma"), "counts": DriftPoissonRegressor()})
+    known = ["mse", "log_loss", "poisson", "gamma", "binomial", "erlang", "nll"]
+    assert list(metrics()) == known
+    with pytest.raises(DataError, match="'lasso' is to be compared by 'erlang' and 'counts' by"):
+        find_metric("auto", {"lasso": LassoAll(family="erlang"), "counts": DriftPoissonRegressor()})
     with pytest.raises(DataError, match="does not suit"):
-        find_metric("gamma", {"classes": LassoAll(family="binomial")})
-    for name in ("gamma", "doubled", "scattered"):
+        find_metric("erlang", {"classes": LassoAll(family="binomial")})
+    for name in ("erlang", "doubled", "scattered"):
         monkeypatch.delitem(registry.FAMILIES, name)
-    with pytest.raises(DataError, match="'mse', 'log_loss', 'poisson', 'nll', 'crps'"):
-        find_metric("gamma", {"m": Ridge()})
+    with pytest.raises(DataError, match="'poisson', 'gamma', 'binomial', 'nll', 'crps'"):
+        find_metric("erlang", {"m": Ridge()})
 
 
 @pytest.fixture
@@ -266,13 +267,13 @@ def amounts(tmp_path, monkeypatch):
     """A module that a process of its own can import, with the family of this file in it."""
     folder = tmp_path / "modules"
     folder.mkdir()
-    shutil.copy(gamma_family.__file__, folder / "amounts.py")
+    shutil.copy(erlang_family.__file__, folder / "amounts.py")
     monkeypatch.syspath_prepend(str(folder))
-    for kind in ("gamma", "doubled", "scattered"):
+    for kind in ("erlang", "doubled", "scattered"):
         monkeypatch.delitem(registry.FAMILIES, kind)
-    registry.register_family("gamma", "amounts:Gamma")
+    registry.register_family("erlang", "amounts:Erlang")
     yield folder / "amounts.py"
-    registry.FAMILIES.pop("gamma", None)
+    registry.FAMILIES.pop("erlang", None)
     sys.modules.pop("amounts", None)
     shutil.rmtree(folder)
 
@@ -280,8 +281,8 @@ def amounts(tmp_path, monkeypatch):
 def test_processes_and_files_of_results_know_the_family(amounts, tmp_path, monkeypatch):
     from joblib.externals.loky import get_reusable_executor
 
-    panel = panel_of("gamma")
-    models = {"lasso": LassoAll(family="gamma"), "drift": DriftGLM(family="gamma", prior="fixed")}
+    panel = panel_of("erlang")
+    models = {"lasso": LassoAll(family="erlang"), "drift": DriftGLM(family="erlang", prior="fixed")}
     data = (panel.X, panel.y, panel.time, RollingOrigin(n_test=2))
     get_reusable_executor().shutdown(wait=True)  # one that knows today's sys.path
     alone, two = (compare(models, *data, n_jobs=n, cache_dir=tmp_path / str(n)) for n in (1, 2))
@@ -294,7 +295,7 @@ def test_processes_and_files_of_results_know_the_family(amounts, tmp_path, monke
     # Another family of the same name is another family.
     text = amounts.read_text().replace("2.0 * (y / safe", "3.0 * (y / safe")
     amounts.with_name("others.py").write_text(text)
-    monkeypatch.setitem(registry.FAMILIES, "gamma", "others:Gamma")
+    monkeypatch.setitem(registry.FAMILIES, "erlang", "others:Erlang")
     compare(models, *data, cache_dir=tmp_path / "1")
     assert set((tmp_path / "1").rglob("*")) > stored
 
@@ -311,7 +312,7 @@ def test_panels_are_drawn_from_every_family(family):
     assert abs(residual.mean()) < 6 * residual.std() / np.sqrt(residual.size)
     ahead = panel.X_next @ panel.coef_path[-1] + panel.intercept_path[-1]
     assert_allclose(panel.mean_next, family_named(family).mean(ahead, CERTAIN), rtol=1e-10)
-    if family == "gamma":
+    if family == "erlang":
         assert_allclose(np.var(panel.y / panel.mean), 1 / SHAPE, rtol=0.1)
 
 
@@ -330,26 +331,26 @@ def peers():
 
 
 def test_peers_judge_by_the_loss_of_the_family(peers):
-    panel, data = panel_of("gamma"), peers.data
-    assert peers.LOSSES["gamma"] == "mean gamma deviance"
-    found = data.mean_loss("gamma", panel.y, panel.mean)
+    panel, data = panel_of("erlang"), peers.data
+    assert peers.LOSSES["erlang"] == "mean Erlang deviance"
+    found = data.mean_loss("erlang", panel.y, panel.mean)
     assert_allclose(found, mean_gamma_deviance(panel.y, panel.mean))
-    assert_allclose(data.mean("gamma", np.array([-1.0, 0.0, 99.0])), np.exp([-1.0, 0.0, 30.0]))
-    with pytest.raises(DataError, match="choose one of 'gaussian', 'binomial', 'poisson', 'gamma'"):
+    assert_allclose(data.mean("erlang", np.array([-1.0, 0.0, 99.0])), np.exp([-1.0, 0.0, 30.0]))
+    with pytest.raises(DataError, match="choose one of 'gaussian', 'binomial', 'poisson'"):
         peers.PeerData("p", "multinomial", panel.X, panel.y, panel.time, panel.X_next, panel.y_next)
 
 
 @pytest.mark.usefixtures("amounts")
 def test_a_family_that_only_driftglm_knows_is_a_contest_of_its_own(peers):
-    panel = panel_of("gamma")
-    data = peers.PeerData("p", "gamma", panel.X, panel.y, panel.time, panel.X_next, panel.y_next)
+    panel = panel_of("erlang")
+    data = peers.PeerData("p", "erlang", panel.X, panel.y, panel.time, panel.X_next, panel.y_next)
     for name, peer in peers.PEERS.items():
-        reason = peers.registry.why_not(peer, "gamma")
+        reason = peers.registry.why_not(peer, "erlang")
         assert (reason is None) == (name in {"driftglm learned", "driftglm exact"})
     contest = [peers.PEERS["driftglm exact"], peers.PEERS["glum lasso"]]
     ours, theirs = peers.run_peers(data, contest, limit=120.0)
     assert (theirs.status, theirs.note) == ("not applicable", "no model of this family")
     assert ours.measured, ours.note
-    model = DriftGLM(family="gamma", prior="exact").fit(panel.X, panel.y, time=panel.time)
+    model = DriftGLM(family="erlang", prior="exact").fit(panel.X, panel.y, time=panel.time)
     expected = mean_gamma_deviance(panel.y_next, model.predict(panel.X_next))
     assert_allclose(ours.loss, expected, rtol=1e-6)

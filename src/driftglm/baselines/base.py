@@ -167,12 +167,17 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         """Validated rows that carry weight; `others` are sample weights and exposure."""
         numeric = not has_classes(self.family)
         reading = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
+        family = self._loss.family
+        reading["multi_output"] = family.takes_trials and np.ndim(y) > 1
         X, y = validate_data(self, X, y, **reading, y_numeric=numeric)
         n_rows = np.shape(y)[0]
         weights = check_weights(others[0], n_rows)
         offset = check_exposure(others[1], self.family, n_rows)
         codes = self._read_time(time, n_rows)
-        target = np.asarray(y, dtype=np.float64) if numeric else self._encode(np.asarray(y))
+        if numeric:
+            target = family.read_target(np.asarray(y, dtype=np.float64), None)
+        else:
+            target = self._encode(np.asarray(y))
         self._loss.check(target)
         rows = Rows(X, target, weights, offset, codes)
         return rows if (weights > 0).all() else rows.take(weights > 0)

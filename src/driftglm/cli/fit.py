@@ -98,7 +98,7 @@ def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> N
     span = " to ".join(dict.fromkeys([facts["first_step"], facts["last_step"]]))
     line = f"{facts['rows']} rows, {facts['steps']} steps ({span}), {facts['n_features']} features"
     family = model.estimator.family_
-    if family.has_noise:
+    if family.has_dispersion:
         line += f", {family.noise_label} {model.estimator.noise_:.4g}"
     say(f"{line}.")
     say(facts["learned"])

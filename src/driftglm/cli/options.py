@@ -184,6 +184,10 @@ class TableOptions(NamedTuple):
     exposure: Annotated[
         str | None, Option(metavar="COL", help="Column of exposures, for counts.")
     ] = None
+    trials: Annotated[
+        str | None,
+        Option(metavar="COL", help="Column of trials, of which the target is the successes."),
+    ] = None
     drop: Annotated[
         list[str] | None, Option(metavar="COLS", help="Columns to leave out, separated by commas.")
     ] = None
@@ -219,6 +223,7 @@ class TableOptions(NamedTuple):
             text=self.text,
             weights=self.weights,
             exposure=self.exposure,
+            trials=self.trials,
             drop=names(drop, known),
             categorical=names(self.categorical, known),
             vocabulary=ranks(self.vocabulary),

@@ -24,7 +24,7 @@ def refuse_missing(values: pd.Series, name: str, cure: str) -> None:
 
 def log_exposure(exposure: VectorLike, n_rows: int) -> FloatArray:
     """The logarithm of the exposure, one number a row; 0 where none is given."""
-    values = _per_row(exposure, n_rows, "exposure", "number")
+    values = per_row(exposure, n_rows, "exposure", "number")
     allowed = "exposures must be positive and finite. Drop rows without exposure: they say nothing."
     _refuse("exposure", values, ~(np.isfinite(values) & (values > 0)), allowed)
     return np.asarray(np.log(values))
@@ -34,8 +34,9 @@ def check_numbers(y: np.ndarray) -> None:
     """Raise a DataError unless y holds numbers that can be squared; text is not enough."""
     if y.dtype.kind not in "fiub":
         raise DataError(
-            f"y holds {type(y[0]).__name__} values such as {y[0].item()!r}; pass numbers, one per "
-            "row, e.g. y.astype(float) if they are numbers written as text."
+            f"y holds {type(first := y.flat[0]).__name__} values such as {first.item()!r}; pass "
+            "numbers, one per row, e.g. y.astype(float) if they are numbers written as text; "
+            "labels are for family='binomial' or 'multinomial'."
         )
     size = float(np.abs(y.astype(np.float64)).max())
     if size > LARGEST or 0 < size < SMALLEST:
@@ -47,7 +48,7 @@ def check_numbers(y: np.ndarray) -> None:
 
 def check_weights(sample_weight: VectorLike, n_rows: int) -> FloatArray:
     """Weights as floats, one a row, none negative, not all zero."""
-    weights = _per_row(sample_weight, n_rows, "sample_weight", "weight")
+    weights = per_row(sample_weight, n_rows, "sample_weight", "weight")
     allowed = "weights must be finite and not negative. Use 0 to leave a row out."
     _refuse("sample_weight", weights, ~np.isfinite(weights) | (weights < 0), allowed)
     if not weights.any():
@@ -55,7 +56,7 @@ def check_weights(sample_weight: VectorLike, n_rows: int) -> FloatArray:
     return weights
 
 
-def _per_row(given: VectorLike, n_rows: int, name: str, what: str) -> FloatArray:
+def per_row(given: VectorLike, n_rows: int, name: str, what: str) -> FloatArray:
     """What a user gave as floats, one a row; one number stands for all rows, None for 1."""
     try:
         values = np.asarray(1.0 if given is None else given, dtype=np.float64)

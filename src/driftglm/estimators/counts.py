@@ -57,7 +57,7 @@ max_iter, tol, verbose, random_state, n_jobs
         return Poisson()
 
     def _noise_param(self) -> str | float:
-        return self.dispersion
+        return "constant" if self.dispersion == "estimate" else self.dispersion
 
     @property
     def dispersion_(self) -> float:

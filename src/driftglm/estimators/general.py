@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import _fit_context
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -18,7 +21,8 @@ from driftglm.estimators.classification import DriftClassifier
 from driftglm.estimators.exposure import ExposureEstimator
 from driftglm.estimators.parameters import Registered
 from driftglm.families import Family, family_named
-from driftglm.fitting.reading import exposure_of
+from driftglm.fitting.reading import Given, exposure_of
+from driftglm.fitting.worker_rows import Workers
 from driftglm.registry import FAMILIES
 
 
@@ -39,11 +43,13 @@ class DriftGLM(ExposureEstimator):
     Parameters
     ----------
     family
-        The distribution of y: "gaussian", "binomial", "multinomial", "poisson", or one that was
-        registered.
+        The distribution of y: "gaussian", "binomial", "multinomial", "poisson",
+        "negative-binomial", "gamma", "beta-binomial", or one that was registered.
     noise
         Noise variance or dispersion, for families that have one: "auto" (estimated where a
-        posterior needs it), "estimate" or a number.
+        posterior needs it), "constant", "drift" (families "gaussian" and "student") or a number. Of
+        "negative-binomial" (variance - mean) / squared mean, of "gamma" variance / squared mean, of
+        "beta-binomial" the correlation of two trials of a row; these three always have one.
     prior, solver, extrapolate, fit_intercept, always_in, static, init, n_starts, keep_data, freq, \
 max_iter, tol, verbose, random_state, n_jobs
         As for `DriftRegressor`.
@@ -71,11 +77,14 @@ max_iter, tol, verbose, random_state, n_jobs
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DriftEstimator._parameter_constraints,  # noqa: SLF001
         "family": [Registered(FAMILIES)],
-        "noise": [StrOptions({"auto", "estimate"}), Interval(Real, 0, None, closed="neither")],
+        "noise": [
+            StrOptions({"auto", "constant", "drift"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
     }
 
     family: str = "gaussian"
-    noise: Literal["auto", "estimate"] | float = "auto"
+    noise: Literal["auto", "constant", "drift"] | float = "auto"
 
     def _described(self) -> Family:
         return family_named(self.family)
@@ -95,10 +104,57 @@ max_iter, tol, verbose, random_state, n_jobs
     def _noise_param(self) -> str | float:
         return self.noise
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: VectorLike = None,
+        sample_weight: VectorLike = None,
+        exposure: VectorLike = None,
+        trials: VectorLike = None,
+        n_workers: int | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X, time, sample_weight, n_workers, checkpoint
+            As for `DriftRegressor.fit`.
+        y : (n_rows,) what the family wants; for "beta-binomial" successes, or (n_rows, 2) successes
+            and failures
+        exposure : (n_rows,) what the mean is proportional to, for families that take one
+        trials : (n_rows,) or one number: trials of every row, for "beta-binomial" with successes
+            alone; None: y is 0 or 1
+        """
+        given = Given(y, time, sample_weight, exposure, trials)
+        return self._fit_given(X, given, Workers(n_workers, checkpoint))
+
+    def update(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: ArrayLike,
+        sample_weight: VectorLike = None,
+        exposure: VectorLike = None,
+        trials: VectorLike = None,
+    ) -> Self:
+        """Append rows of new timesteps and fit again, starting from the present fit.
+
+        As `DriftRegressor.update`, with exposure and trials of the new rows.
+        """
+        return self._update(X, Given(y, time, sample_weight, exposure, trials))
+
     def predict(
         self, X: MatrixLike, *, time: VectorLike = None, exposure: VectorLike = None
     ) -> np.ndarray:
-        """The expected y of every row, or its most probable class; no time: the next step."""
+        """The expected y of every row, or its most probable class; no time: the next step.
+
+        Of successes out of trials it is the expected share.
+        """
         if not self._of_classes:
             return self._mean(X, time, exposure)
         check_is_fitted(self, "coef_path_")

@@ -19,15 +19,17 @@ def share_explained(
     family: Family, y: ArrayLike, prediction: FloatArray, sample_weight: VectorLike
 ) -> float:
     """The share of the family's loss explained: R^2, or D^2."""
-    target = np.asarray(column_or_1d(y), dtype=np.float64)
+    two = family.takes_trials and np.ndim(y) > 1
+    target = np.asarray(y if two else column_or_1d(y), dtype=np.float64)
     assert_all_finite(target, input_name="y")
     check_consistent_length(target, prediction)
+    target = family.read_target(target, None)
     family.check_target(target)
-    weights = check_weights(sample_weight, target.size)
-    if target.size < LEAST_ROWS:
+    weights = check_weights(sample_weight, len(target))
+    if len(target) < LEAST_ROWS:
         warn("a score needs two rows or more; it is not defined for one.", UndefinedMetricWarning)
         return float("nan")
-    null = np.full(target.size, np.average(target, weights=weights))
+    null = np.full(len(target), family.average(target, weights))
     losses = [family.prediction_loss(target, mean) for mean in (prediction, null)]
     residual, total = (float(np.average(loss, weights=weights)) for loss in losses)
     if total == 0.0:  # as scikit-learn has it where y is constant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,13 @@ from driftglm.data.timesteps import fit_axis
 from driftglm.distributed.client import find_client
 from driftglm.evaluation.cache import Cache, Piece
 from driftglm.evaluation.comparison import Comparison
-from driftglm.evaluation.contestants import Data, check_models, split_pipeline, tunes_in_chains
+from driftglm.evaluation.contestants import (
+    Data,
+    check_models,
+    split_pipeline,
+    takes_trials,
+    tunes_in_chains,
+)
 from driftglm.evaluation.fingerprint import data_digest, digest, library_fingerprint
 from driftglm.evaluation.metrics import LossFunction, Metric, find_metric
 from driftglm.evaluation.scores import Score
@@ -96,7 +103,8 @@ def compare(  # noqa: PLR0913
     if tune not in {"dev", "origin"}:
         raise DataError(f"tune={tune!r}; pass 'dev' or 'origin'.")
     data = _read(X, y, time, splitter, sample_weight, exposure)
-    chosen = find_metric(metric, {name: split_pipeline(m)[1] for name, m in models.items()})
+    finals = {name: split_pipeline(m)[1] for name, m in models.items()}
+    data, chosen = _with_trials(data, finals), find_metric(metric, finals)
     contest = Contest(models, _candidates(models, grids), data, splitter, chosen)
     runner = Runner(data, n_jobs, _open_cache(cache_dir, data), verbose, find_client(client))
     return contest.play(runner, tune)
@@ -219,7 +227,7 @@ def _read(
 ) -> Data:
     """Rows of equal number; sparse matrices in a form whose rows can be taken."""
     n_rows = _num_samples(X)
-    numbers: dict[str, FloatArray | None] = {"sample_weight": None, "exposure": None}
+    numbers: dict[str, Any] = {"sample_weight": None, "exposure": None}
     for name, values in (("sample_weight", sample_weight), ("exposure", exposure)):
         if values is None:
             continue
@@ -233,6 +241,12 @@ def _read(
     axis, codes = fit_axis(time, n_rows, splitter.freq)
     X, y = (part.tocsr() if hasattr(part, "tocsr") else part for part in (X, y))
     return Data(X, y, time, axis, codes, **numbers)
+
+
+def _with_trials(data: Data, finals: dict[str, BaseEstimator]) -> Data:
+    """With y taken for successes and failures, if it has columns and a model wants them."""
+    wanted = any(takes_trials(final) for final in finals.values())
+    return dataclasses.replace(data, of_trials=wanted and np.ndim(data.y) > 1)
 
 
 def _candidates(

@@ -16,6 +16,8 @@ from sklearn.utils import _safe_indexing
 from driftglm._typing import FloatArray, IntArray
 from driftglm.data.timesteps import TimeAxis
 from driftglm.exceptions import DataError
+from driftglm.families import family_named
+from driftglm.registry import FAMILIES
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,12 @@ class Data:
     codes: IntArray
     sample_weight: FloatArray | None
     exposure: FloatArray | None
+    of_trials: bool = False
+    """Whether y has two columns, successes and failures."""
+
+    def counts(self, rows: IntArray) -> FloatArray:
+        """Successes and failures of some rows."""
+        return np.asarray(take(self.y, rows), dtype=np.float64)
 
     def weights(self, rows: IntArray) -> FloatArray:
         """Weights of some rows, ones if there are none."""
@@ -36,6 +44,9 @@ class Data:
 
     def target(self, rows: IntArray) -> Any:
         """y of some rows; of documents, whose y are their effects, the number of tokens."""
+        if self.of_trials:  # shares, as predictions are
+            both = self.counts(rows)
+            return both[:, 0] / np.maximum(both.sum(axis=1), 1.0)
         y = take(self.y, rows)
         if np.ndim(y) < 2 and not hasattr(y, "tocsr"):  # noqa: PLR2004
             return np.asarray(y)
@@ -78,6 +89,12 @@ def split_pipeline(model: BaseEstimator) -> tuple[BaseEstimator | None, BaseEsti
 def is_text(final: BaseEstimator) -> bool:
     """Whether a model takes counts and effects and is judged by the likelihood of documents."""
     return hasattr(final, "document_log_likelihood")
+
+
+def takes_trials(final: BaseEstimator) -> bool:
+    """Whether a model takes successes and failures."""
+    name = getattr(final, "family", None)
+    return isinstance(name, str) and name in FAMILIES and family_named(name).takes_trials
 
 
 def prepared(model: BaseEstimator, params: Mapping[str, object]) -> Any:

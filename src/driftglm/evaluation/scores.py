@@ -109,7 +109,7 @@ def scored(
         return {"left_out": reason}, {}
     final, X_new = fitted(ready, data, *rows)
     found = {"prediction": predicted(final, X_new, data, test)}
-    y = data.target(test)
+    y = data.counts(test)[:, 0] if data.of_trials else data.target(test)
     try:
         forecast = distribution(final, X_new, data, test)
         if is_classifier(final):
@@ -128,7 +128,10 @@ def distribution(final: BaseEstimator, X: MatrixLike, data: Data, rows: IntArray
     """What a fitted model says about some rows; of classifiers, at least their probabilities."""
     if hasattr(final, "predict_distribution"):
         # `predict` has an exposure only where the family takes one.
-        made: Distribution = final.predict_distribution(X, **data.extras(rows, final, "predict"))
+        extras = data.extras(rows, final, "predict")
+        if data.of_trials:
+            extras["trials"] = data.counts(rows).sum(axis=1)
+        made: Distribution = final.predict_distribution(X, **extras)
         return made
     return class_distribution(final.predict_proba(X, **data.extras(rows, final, "predict_proba")))
 

@@ -28,6 +28,7 @@ from driftglm.evaluation.contestants import (
 from driftglm.evaluation.metrics import Metric, finite
 from driftglm.evaluation.scores import Score, loss_of_classes, points_only, scored
 from driftglm.evaluation.splits import Fold
+from driftglm.families import BetaBinomial
 from driftglm.registry import restore, snapshot
 
 
@@ -124,6 +125,8 @@ def losses_of(
 ) -> FloatArray:
     """Losses of some rows from what a task found, which must all be finite."""
     y, prediction = data.target(rows), observed_probability(data, rows, arrays["prediction"])
+    if data.of_trials and metric.name == BetaBinomial.metric:
+        y = data.counts(rows)
     if isinstance(metric, Score):
         return finite(arrays["loss"], y, prediction, f"metric {metric.name!r}", name)
     return metric(y, prediction, name)

@@ -2,18 +2,26 @@
 
 from driftglm.exceptions import DataError
 from driftglm.families.base import Family
+from driftglm.families.beta_binomial import BetaBinomial
 from driftglm.families.binomial import Binomial
+from driftglm.families.gamma import Gamma
 from driftglm.families.gaussian import Gaussian
 from driftglm.families.multinomial import SoftmaxClass
+from driftglm.families.negative_binomial import NegativeBinomial
 from driftglm.families.poisson import Poisson
+from driftglm.families.student import Student
 from driftglm.registry import FAMILIES, find, resolve
 
 __all__ = [
+    "BetaBinomial",
     "Binomial",
     "Family",
+    "Gamma",
     "Gaussian",
+    "NegativeBinomial",
     "Poisson",
     "SoftmaxClass",
+    "Student",
     "family_named",
     "is_uncoupled",
     "uncoupled_families",

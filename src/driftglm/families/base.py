@@ -24,7 +24,7 @@ from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
-from driftglm._typing import FloatArray
+from driftglm._typing import BoolArray, FloatArray
 from driftglm.exceptions import DataError
 from driftglm.predictive import Distribution
 
@@ -73,12 +73,16 @@ class Family(ABC):
     link: ClassVar[str] = "identity"
     takes_exposure: ClassVar[bool] = False
     """Whether the mean may be proportional to an exposure."""
+    takes_trials: ClassVar[bool] = False
+    """Whether y has two columns, successes and failures: a row of y is then what methods take."""
     positive: ClassVar[bool] = False
     """Whether y is never negative."""
     noise_label: ClassVar[str | None] = None
     """What the noise is called, None where there is none: "noise variance", "dispersion"."""
     noise_meaning: ClassVar[str] = ""
     """What that is, where the name does not say it."""
+    noise_drifts: ClassVar[bool] = False
+    """Whether the noise may differ from step to step."""
     metric: ClassVar[str]
     """What `compare` calls `prediction_loss`."""
     metric_label: ClassVar[str]
@@ -90,6 +94,9 @@ class Family(ABC):
     """The family for more than two classes, where this one is for two; and the other way round."""
     quadratic: ClassVar[bool] = False
     """Whether the model above is exact, so that its curvature never changes."""
+    shape_range: ClassVar[tuple[float, float] | None] = None
+    """Where the family has a parameter of its own beside eta and noise, its least and largest
+    value: a dispersion that does not divide the log-likelihood, or degrees of freedom."""
 
     # ------------------------------------------------------------- for solvers
 
@@ -97,6 +104,11 @@ class Family(ABC):
     @abstractmethod
     def has_noise(self) -> bool:
         """True if there is a noise variance or dispersion to estimate."""
+
+    @property
+    def has_dispersion(self) -> bool:
+        """True if there is a noise variance or dispersion to report, or to be given."""
+        return self.has_noise or self.shape_range is not None
 
     @property
     @abstractmethod
@@ -116,6 +128,20 @@ class Family(ABC):
     @abstractmethod
     def curvature(self, y: Array, mean: Array, variance: Array, weights: Array) -> Array:
         """-2 times the derivative of F with respect to the variance, times the noise variance."""
+
+    def at(self, noise: Array, shape: float) -> Self:
+        """The variant that takes its own parameter to be `shape`, and the noise for known."""
+        del noise, shape
+        return self
+
+    def shape_start(self, y: Array, weights: Array, offset: Array) -> float:
+        """Where the search for the shape begins; 1 where there is none."""
+        del y, weights, offset
+        return 1.0
+
+    def working(self, y: Array, eta: Array, weights: Array) -> tuple[Array, Array]:
+        """Score and curvature of a scoring step from a certain eta."""
+        return self.score(y, eta, CERTAIN, weights), self.curvature(y, eta, CERTAIN, weights)
 
     def evaluate(
         self, y: Array, mean: Array, variance: Array, weights: Array, noise: Array
@@ -182,6 +208,39 @@ class Family(ABC):
     def responses(self, y: Array) -> list[Array]:
         """The targets of the regressions that are fitted: one, or one a class."""
         return [y]
+
+    # ----------------------------------------------------- y, where it has two columns
+
+    def read_target(self, y: Array, trials: Array | None) -> Array:
+        """y as the methods take it, from what a user gave."""
+        if trials is not None:
+            raise DataError(
+                f"family {self.name!r} takes no trials; leave them out, or use "
+                "family='beta-binomial'."
+            )
+        return y
+
+    def empty(self, y: Array) -> BoolArray:
+        """Rows of y that say nothing, and are left out."""
+        return np.zeros(len(y), dtype=np.bool_)
+
+    def observed(self, y: Array) -> Array:
+        """The number that a predictive distribution is about."""
+        return y
+
+    def average(self, y: Array, weights: Array) -> float:
+        """The mean that is predicted if nothing explains y."""
+        return float(np.average(y, weights=weights))
+
+    def for_rows(self, y: Array) -> Self:
+        """The variant whose `predictive` is about rows with this y, of so many trials."""
+        del y
+        return self
+
+    def with_trials(self, trials: Array) -> Self:
+        """The variant whose `predictive` is about rows of so many trials."""
+        del trials
+        raise DataError(f"family {self.name!r} takes no trials; leave them out.")
 
     # -------------------------------------------------------------- for people
 

@@ -17,6 +17,7 @@ class Gaussian(Family):
 
     name: ClassVar[str] = "gaussian"
     noise_label: ClassVar[str | None] = "noise variance"
+    noise_drifts: ClassVar[bool] = True
     metric: ClassVar[str] = "mse"
     metric_label: ClassVar[str] = "mean squared error"
     quadratic: ClassVar[bool] = True

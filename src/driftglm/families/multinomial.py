@@ -25,9 +25,10 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 from scipy.stats import norm, qmc
 
+from driftglm.families._special import MOST
 from driftglm.families.base import Array, Target, refuse
 from driftglm.families.binomial import REFERENCE, SMALLEST
-from driftglm.families.poisson import MOST, Poisson
+from driftglm.families.poisson import Poisson
 from driftglm.predictive import Categorical, Distribution
 
 LEAST = 1e-12

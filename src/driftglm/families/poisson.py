@@ -25,12 +25,11 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import gammaln, xlogy
 
+from driftglm.families._special import MOST, uncertain_rate
 from driftglm.families.base import CERTAIN, Array, Family, refuse
 from driftglm.predictive import Distribution, NegativeBinomial
 
 LARGEST = 1e15
-MOST = 700.0
-"""exp of more overflows; a fit that gets there is refused by its own check."""
 MOST_EXCESS = 1e12
 """A larger dispersion than this says no more."""
 
@@ -62,7 +61,12 @@ class Poisson(Family):
     def check_target(self, y: Array) -> None:
         """Not negative, finite."""
         bad = ~((y >= 0) & (y <= LARGEST))
-        refuse(y, bad, f"counts must lie between 0 and {LARGEST:g}.")
+        refuse(
+            y,
+            bad,
+            f"counts must lie between 0 and {LARGEST:g}. Use family='gaussian' for numbers of both "
+            "signs.",
+        )
 
     def _rate(self, mean: Array, variance: Array) -> Array:
         """E[exp(eta)]."""
@@ -97,14 +101,8 @@ class Poisson(Family):
         return float(np.log((np.sum(weights * y) + 0.5) / np.sum(weights * np.exp(offset))))
 
     def reference(self, y: Array, weights: Array, offset: Array) -> float:
-        """log(1 + var / mean^2) of the rates: the variance of eta were all scatter due to it."""
-        exposed = weights * np.exp(offset)
-        rates = y / np.exp(offset)
-        mean = float(np.average(rates, weights=exposed))
-        if mean == 0.0:
-            return 1.0
-        variance = float(np.average((rates - mean) ** 2, weights=exposed))
-        return max(float(np.log1p(variance / mean**2)), 1e-12)
+        """The variance of eta were all scatter of the rates due to it."""
+        return rate_spread(y, weights, offset)
 
     def effective_rows(self, y: Array, weights: Array, offset: Array) -> float:
         """The reference times the number of counts, fewer if they are dispersed."""
@@ -141,11 +139,23 @@ class Poisson(Family):
         return np.asarray(rng.poisson(np.exp(eta)), dtype=np.float64)
 
     def predictive(self, mean: Array, variance: Array, noise: Array) -> Distribution:
-        """Negative binomial: mean and variance are those of uncertain eta and scatter together.
+        """Negative binomial: an uncertain rate and scatter about it together.
 
-        A mixture over values of eta would be exact, and for large counts a staircase.
+        A mixture over values of eta would be exact, and for large counts a staircase. Of a very
+        uncertain rate the mean is below that of `mean`, which is one of the far tail.
         """
-        expected = np.minimum(self.mean(mean, variance), LARGEST)
-        with np.errstate(over="ignore"):
-            excess = noise - 1.0 + expected * np.expm1(variance)
+        expected, spread = uncertain_rate(mean, variance)
+        expected = np.minimum(expected, LARGEST)
+        excess = noise - 1.0 + expected * spread
         return NegativeBinomial(expected, 1.0 + np.clip(excess, 0.0, MOST_EXCESS))
+
+
+def rate_spread(y: Array, weights: Array, offset: Array) -> float:
+    """log(1 + var / mean^2) of y over exposure: the variance of eta were all scatter due to it."""
+    exposed = weights * np.exp(offset)
+    rates = y / np.exp(offset)
+    mean = float(np.average(rates, weights=exposed))
+    if mean == 0.0:
+        return 1.0
+    variance = float(np.average((rates - mean) ** 2, weights=exposed))
+    return max(float(np.log1p(variance / mean**2)), 1e-12)

@@ -62,7 +62,7 @@ def _fit(model: DriftEstimator | DriftTextModel) -> dict[str, str]:
         out["classes"] = f"{len(model.classes_):,}"
     out["extrapolation"] = getattr(model, "extrapolate_", "")
     family = None if is_text else model.family_
-    if family is not None and family.noise_label is not None and family.has_noise:
+    if family is not None and family.noise_label is not None and family.has_dispersion:
         meaning = f" ({family.noise_meaning})" if family.noise_meaning else ""
         out[f"{family.noise_label}{meaning}"] = significant(model.noise_, 4)
     out["converged"] = "yes" if model.converged_ else "no"

@@ -26,7 +26,7 @@ FILL = "drop the column (--drop), fill the gaps, or delete these rows."
 LARGE = (101, 10101)  # the ranks used of a large vocabulary
 MANY_LEVELS = 100
 MOST = 0.5
-ROLES = ("target", "time", "text", "weights", "exposure")
+ROLES = ("target", "time", "text", "weights", "exposure", "trials")
 MOST_DENSE = 300
 
 
@@ -46,6 +46,7 @@ class TableSpec:
     text: str | None = None
     weights: str | None = None
     exposure: str | None = None
+    trials: str | None = None
     drop: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     vocabulary: tuple[int, int | None] | None = None

@@ -26,6 +26,7 @@ LEAST_ROWS = 2
 _CURES = {
     "weights": "weights are numbers, 0 or more.",
     "exposure": "exposures are positive numbers.",
+    "trials": "trials are whole numbers.",
 }
 
 
@@ -116,6 +117,8 @@ class TableModel(Storable):
             if self.classes:
                 shares = self.estimator.predict_proba(X, **extras)
                 parts |= self._class_columns("probability", shares)
+            if spec.trials is not None:
+                extras["trials"] = role_numbers(table, spec, "trials")
             if level is not None:
                 ends = self.estimator.predict_interval(X, level=level, **extras)
                 for name, values in (("lower", ends[..., 0]), ("upper", ends[..., 1])):
@@ -201,12 +204,14 @@ def read_training(table: Table, spec: TableSpec, family: str, X: MatrixLike) -> 
         raise DataError(
             f"exposures belong to counts, but the family is {chosen}; use {' or '.join(exposed)}."
         )
+    if (trials := role_numbers(table, spec, "trials")) is not None:
+        y = family_named(chosen).read_target(y, trials)
     weights, exposure = (role_numbers(table, spec, role) for role in ("weights", "exposure"))
     return Training(X, y, time, chosen, why, weights, exposure, spec.date_format or found)
 
 
 def role_numbers(table: Table, spec: TableSpec, role: str) -> FloatArray | None:
-    """Weights or exposures of the rows; None if no column is named."""
+    """Weights, exposures or trials of the rows; None if no column is named."""
     name = spec.roles.get(role)
     return None if name is None else numbers(table, column(table, name, role), name, _CURES[role])
 

@@ -23,15 +23,15 @@ MOST = 700.0
 
 
 @dataclass(frozen=True)
-class Gamma(Family):
+class Erlang(Family):
     """Waiting times and amounts: positive numbers whose deviation is proportional to their mean."""
 
-    name: ClassVar[str] = "gamma"
+    name: ClassVar[str] = "erlang"
     link: ClassVar[str] = "log"
     takes_exposure: ClassVar[bool] = True
     positive: ClassVar[bool] = True
-    metric: ClassVar[str] = "gamma"
-    metric_label: ClassVar[str] = "mean gamma deviance"
+    metric: ClassVar[str] = "erlang"
+    metric_label: ClassVar[str] = "mean Erlang deviance"
     shape: float = SHAPE
 
     has_noise = False
