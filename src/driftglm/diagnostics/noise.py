@@ -35,8 +35,8 @@ def moving_noise(given: Residuals) -> Finding | None:
             f"times in {given.labels[low]}"
         ),
         advice=(
-            "one noise is fitted to all steps: take intervals of the noisy steps for too narrow, "
-            "those of the others for too wide; divide y by a known scale, or weigh noisy steps less"
+            "intervals of the noisy steps are too narrow, those of the others too wide: fit with "
+            "noise='drift' (the learned prior), or divide y by a known scale"
             if given.continuous
             else "y of some steps varies more than its family allows: look at how it was counted"
         ),

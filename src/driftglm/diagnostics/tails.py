@@ -20,8 +20,9 @@ SKEWED = 0.2
 """Lopsidedness of the 90 % range from which the far-off rows are said to be on one side."""
 
 SYMMETRIC = (
-    "a few rows are far off: look at those with the largest residuals for mistakes, mend them or "
-    "weigh them less (sample_weight=); until then wide intervals leave out more rows than they say"
+    "a few rows are far off: look at those with the largest residuals for mistakes, or let errors "
+    "have tails (DriftRegressor(errors='student')); until then wide intervals leave out more rows "
+    "than they say"
 )
 LOPSIDED = (
     "the far-off rows are on one side: transform y (its logarithm or its root, say), or use the "
@@ -83,7 +84,8 @@ def overdispersion(given: Residuals) -> Finding | None:
         finding=f"residuals inside steps have variance {variance:.2f}, where 1 is right",
         advice=(
             "y varies more than its family allows: look for columns that are missing or an "
-            "exposure that was not passed; until then take intervals for too narrow"
+            "exposure that was not passed; for counts try family='negative-binomial', for "
+            "successes out of trials 'beta-binomial'; until then take intervals for too narrow"
         ),
         statistic=variance,
         p_value=float(chi2.sf(total, free)),

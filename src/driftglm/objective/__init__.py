@@ -2,14 +2,15 @@
 
 from driftglm.objective.bound import Bound, Posterior
 from driftglm.objective.mode import FLOOR, ZERO, Objective
+from driftglm.objective.noise import Noise, NoisePath
 from driftglm.objective.problem import (
     Intercepts,
-    Noise,
     Problem,
     SharedDirections,
     SharedState,
     State,
 )
+from driftglm.objective.shape import Shape
 
 __all__ = [
     "FLOOR",
@@ -17,9 +18,11 @@ __all__ = [
     "Bound",
     "Intercepts",
     "Noise",
+    "NoisePath",
     "Objective",
     "Posterior",
     "Problem",
+    "Shape",
     "SharedDirections",
     "SharedState",
     "State",

@@ -158,7 +158,10 @@ class Bound(Problem):
         ended below the bound of a cold fit, beginning afresh 1, in as many passes.
         """
         posterior = self.start_posterior(beta)
-        if self.noise.given is None:
+        if self.noise.drifts:
+            posterior.noise_path = path = self.noise.start_path(self.rows_by_step, noise)
+            posterior.noise = noise if path is None else path.effective
+        elif self.noise.given is None:
             posterior.noise = np.maximum(noise, self.noise.floor)
         return posterior
 

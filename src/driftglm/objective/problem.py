@@ -18,59 +18,10 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.design import Design, Scores
 from driftglm.families import Family
+from driftglm.objective.noise import Noise, NoisePath
+from driftglm.objective.shape import Shape
 
 N_HALVINGS = 40
-
-
-@dataclass(frozen=True)
-class Noise:
-    """The noise variance: given, or estimated with a weak scaled-inverse-chi-squared prior.
-
-    Without the prior and the floor, joint estimation runs to noise variance 0 as soon as there are
-    as many features as rows per step.
-
-    Parameters
-    ----------
-    given
-        The value, if the user knows it; None: it is estimated.
-    reference
-        Where estimation starts, and the scale of the prior: var(y), or a dispersion of 1.
-    degrees
-        Degrees of freedom of the prior: the rows it is worth.
-    least
-        The floor where the family has a natural one; None: a small share of the reference.
-    """
-
-    given: float | None
-    reference: float
-    degrees: float = 1.0
-    least: float | None = None
-
-    @property
-    def floor(self) -> float:
-        """The least value an estimate may take."""
-        return 1e-3 * self.reference if self.least is None else self.least
-
-    @property
-    def start(self) -> float:
-        """Where estimation starts: at var(y), from above; from below it would be trapped."""
-        return self.reference if self.given is None else self.given
-
-    def log_prior(self, noise: FloatArray) -> float:
-        """Log density up to a constant; 0 when the value is given."""
-        if self.given is not None:
-            return 0.0
-        one = float(noise[0])  # the same at every step
-        chi = self.degrees * self.reference / (2 * one)
-        return -(self.degrees / 2 + 1) * float(np.log(one)) - chi
-
-    def update(self, deviance: FloatArray, n_rows: FloatArray) -> FloatArray:
-        """(T,) the maximiser given the expected deviance and the rows of every step."""
-        if self.given is not None:
-            return np.full(n_rows.size, self.given)
-        total = float(deviance.sum()) + self.degrees * self.reference
-        best = total / (float(n_rows.sum()) + self.degrees + 2)
-        return np.full(n_rows.size, max(best, self.floor))
 
 
 @dataclass(frozen=True)
@@ -149,7 +100,8 @@ class State:
     T) are the curvature and linear term of the likelihood that gave an intercept its posterior.
     `eta_variance` is the variance of every row's eta; of length one, and zero, for quadratic
     families, which need its sum only.
-    `noise` (T,) is the noise variance or dispersion of every step.
+    `noise` (T,) is the noise variance or dispersion of every step, with its posterior `noise_path`
+    where it moves; `shape` is the family's own parameter where it has one.
     `log_likelihood` is that of the rows where it is known; who changes eta forgets it.
     """
 
@@ -164,6 +116,8 @@ class State:
     eta: FloatArray
     eta_variance: FloatArray
     shared: SharedState
+    shape: float = field(default=1.0, kw_only=True)
+    noise_path: NoisePath | None = field(default=None, kw_only=True)
     log_likelihood: float | None = field(default=None, kw_only=True)
 
     def copy(self) -> Self:
@@ -198,6 +152,7 @@ class Problem:
     reference: float
     shared: SharedDirections | None = field(default=None, kw_only=True)
     effective_rows: float = field(kw_only=True)
+    shape: Shape = field(default_factory=Shape, kw_only=True)
 
     def parts(self) -> dict[str, Any]:
         """The fields of the problem, for one that has a prior as well."""
@@ -224,6 +179,7 @@ class Problem:
             dynamics[:, 1] = 0.5
         beta = np.ascontiguousarray(beta, dtype=np.float64)
         mean, variance, h, b = (np.zeros((n_intercepts, n_steps)) for _ in range(4))
+        path = self.noise.start_path(self.rows_by_step)
         return State(
             beta=beta,
             intercept_mean=mean,
@@ -232,10 +188,12 @@ class Problem:
             intercept_divergence=np.zeros(n_intercepts),
             intercept_h=h,
             intercept_b=b,
-            noise=np.full(n_steps, self.noise.start),
+            noise=np.full(n_steps, self.noise.start) if path is None else path.effective,
             eta=self.design.eta(beta) + self.offset,
             eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
             shared=SharedState.off(self.n_directions),
+            shape=self.shape.start,
+            noise_path=path,
         )
 
     def tamed(self, beta: FloatArray) -> FloatArray:
@@ -248,7 +206,7 @@ class Problem:
 
         def fit(paths: FloatArray) -> float:
             eta = self.design.eta(paths) + self.offset
-            return self.certain_likelihood(eta, np.full(1, self.noise.start))
+            return self.certain_likelihood(eta, np.full(1, self.noise.start), self.shape.start)
 
         least = fit(np.zeros_like(beta))
         for _ in range(N_HALVINGS):
@@ -268,17 +226,34 @@ class Problem:
         for column, path in zip(self.intercepts.columns, intercept_mean, strict=True):
             eta += column * self.design.to_rows(path)
 
-    def certain_likelihood(self, eta: FloatArray, noise: FloatArray) -> float:
+    def certain_likelihood(self, eta: FloatArray, noise: FloatArray, shape: float) -> float:
         """The log-likelihood if eta were known for certain."""
-        return self.family.log_likelihood(self.y, eta, np.zeros(1), self.weights, noise)
+        family = self.family.at(noise, shape)
+        return family.log_likelihood(self.y, eta, np.zeros(1), self.weights, noise)
+
+    def family_at(self, state: State) -> Family:
+        """The family with the parameter of its own, and the noise, of a state."""
+        return self.family.at(self.by_row(state.noise), state.shape)
+
+    def _at(self, state: State) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """What the functions of a family take."""
+        return self.y, state.eta, state.eta_variance, self.weights
 
     def score(self, state: State) -> FloatArray:
         """The family's score at a state."""
-        return self.family.score(self.y, state.eta, state.eta_variance, self.weights)
+        return self.family_at(state).score(*self._at(state))
 
     def curvature(self, state: State) -> FloatArray:
         """The family's curvature at a state."""
-        return self.family.curvature(self.y, state.eta, state.eta_variance, self.weights)
+        return self.family_at(state).curvature(*self._at(state))
+
+    def evaluate(self, state: State) -> tuple[float, FloatArray, FloatArray]:
+        """The family's log-likelihood, score and curvature at a state."""
+        return self.family_at(state).evaluate(*self._at(state), self.by_row(state.noise))
+
+    def log_likelihood(self, state: State) -> float:
+        """The family's log-likelihood at a state."""
+        return self.family_at(state).log_likelihood(*self._at(state), self.by_row(state.noise))
 
     def intercept_row_variance(self, state: State) -> FloatArray:
         """(n_rows,) variance of eta due to intercepts and shared directions."""
@@ -339,28 +314,48 @@ class Problem:
         """Expected log-likelihood, divergence of the intercepts, log prior of the noise."""
         known = state.log_likelihood
         if known is None:
-            rows = self.y, state.eta, state.eta_variance, self.weights
-            known = self.family.log_likelihood(*rows, self.by_row(state.noise))
+            known = self.log_likelihood(state)
         return float(
             known
             - 0.5 * float(np.sum(self.precision(state) * self.uncertainty(state)))
             - state.intercept_divergence.sum()
             - state.shared.divergence
             + self.noise.log_prior(state.noise)
+            + self.noise.path_value(state.noise_path, self.rows_by_step)
+            + self.shape.log_prior(state.shape)
         )
 
-    def best_noise(self, state: State) -> FloatArray:
-        """(T,) the noise that maximises the objective given all the rest."""
+    def _update_noise(self, state: State) -> None:
+        """Set the noise to what raises the objective most given all the rest."""
         if not self.family.has_noise:
-            return state.noise
-        rows = self.family.expected_deviance(self.y, state.eta, state.eta_variance, self.weights)
-        deviance = self.design.by_step(rows) + self.uncertainty(state)
-        return self.noise.update(deviance, self.rows_by_step)
+            return
+        rows = self.family_at(state).expected_deviance(*self._at(state))
+        given = self.design.by_step(rows) + self.uncertainty(state), self.rows_by_step
+        if state.noise_path is None:
+            state.noise = self.noise.update(*given)
+        else:
+            state.noise_path = self.noise.moved(state.noise_path, *given)
+            state.noise = state.noise_path.effective
 
     def update_noise(self, state: State) -> float:
-        """Set the noise to its best value; returns its move in posterior standard deviations."""
-        old, state.noise = state.noise, self.best_noise(state)
-        if np.array_equal(state.noise, old):
+        """Set noise and shape to their best values; returns their move, in posterior deviations."""
+        old = state.noise
+        self._update_noise(state)
+        moved = self._update_shape(state)
+        if np.array_equal(state.noise, old) and moved == 0.0:
             return 0.0
         state.log_likelihood = None
-        return float(np.abs(np.log(state.noise / old)).max() * np.sqrt(0.5 * self.n_rows))
+        moved = max(moved, float(np.abs(np.log(state.noise / old)).max()))
+        return moved * float(np.sqrt(0.5 * self.n_rows))
+
+    def _update_shape(self, state: State) -> float:
+        """Set the family's own parameter to its best value; returns the move of its logarithm."""
+        if not self.shape.learned:
+            return 0.0
+        noise = self.by_row(state.noise)
+
+        def value(shape: float) -> float:
+            return self.family.at(noise, shape).log_likelihood(*self._at(state), noise)
+
+        old, state.shape = state.shape, self.shape.improved(value, state.shape)
+        return float(abs(np.log(state.shape / old)))

@@ -92,8 +92,8 @@ class _Pass(RowWork):
         change = state.eta - old.eta
         precision = problem.by_row(problem.precision(old))
         promise = float(np.sum(precision * (score * change - curvature * change**2)))
-        noise = problem.by_row(old.noise)
-        before, after = (problem.certain_likelihood(eta, noise) for eta in (old.eta, state.eta))
+        given = problem.by_row(old.noise), old.shape
+        before, after = (problem.certain_likelihood(eta, *given) for eta in (old.eta, state.eta))
         return bool(after - before >= promise)
 
 

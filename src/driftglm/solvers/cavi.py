@@ -45,6 +45,9 @@ rise of the bound (in nats) below which they end."""
 RISE, RISE_SLOW = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
 is close to the end at once and must not stop for being so; several responses climb slowly."""
+FLAT_NOISE = 1
+"""Rounds after which the noise may move at the latest. Before the paths have found what there is to
+explain, steps in which much is to be explained would pass for noisy."""
 STILL = (1e-10, 1e-6)
 """An update smaller than this (in squared deviations, in probability) is left undone."""
 
@@ -210,7 +213,7 @@ class CAVISolver(Solver[Bound, Posterior]):
         """Ascend until a round raises the bound by less than RISE (or RISE_SLOW) tol per row."""
         pairs = zip(run.problems, run.states, strict=True)
         climb = _Climb(run, [_Work(bound, posterior) for bound, posterior in pairs])
-        n_rows = run.problems[0].n_rows
+        n_rows = max(run.problems[0].n_rows, 1.0)  # of weights far below 1 a nat is much
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
         n_rounds, least = 0, RISE_SLOW if self.warm or len(climb.works) > 1 else RISE
@@ -226,7 +229,9 @@ class CAVISolver(Solver[Bound, Posterior]):
             if not self.warm:
                 climb.live_paths()
             rise, last = run.history[-1] - last, run.history[-1]
-            if rise < least * run.tol * n_rows:
+            if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):
+                climb.free_noise()
+            elif rise < least * run.tol * n_rows:
                 stuck = any(work.stuck for work in climb.works)
                 reason = StopReason.STALLED if stuck else StopReason.CONVERGED
                 break
@@ -279,6 +284,18 @@ class _Climb:
         for work in self.works:
             work.free_intercepts()
         self._settle()
+
+    @property
+    def noise_is_flat(self) -> bool:
+        """Whether the noise will move and does not yet."""
+        paths = (posterior.noise_path for posterior in self.posteriors)
+        return any(path is not None and path.flat for path in paths)
+
+    def free_noise(self) -> None:
+        """Let the noise move from step to step."""
+        for posterior in self.posteriors:
+            if posterior.noise_path is not None:
+                posterior.noise_path.flat = False
 
     def snapshot(self) -> Snapshot:
         """What it takes to go on with the next round."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.objective import Problem, State
-from driftglm.priors import mixture
+from driftglm.priors.averaging import AveragedPath
 from driftglm.priors.gaussian_path import best_intercept_dynamics, kl_divergence, posterior_inplace
 from driftglm.priors.learned import intercept_components, intercept_log_weights
-from driftglm.priors.mixture import Components, Tables, with_empty_steps
+from driftglm.priors.mixture import with_empty_steps
 from driftglm.solvers.damping import damp_inplace
 
 
@@ -46,7 +46,7 @@ def update_intercepts(
         state.intercept_divergence[j] = kl_divergence(h, b, out, logdet)
         if not problem.family.quadratic and (h.size == 1 or problem.intercepts.static[j]):
             out[1], state.intercept_divergence[j] = 0.0, 0.0
-        worst = max(worst, _set_intercept(state, j, out, h))
+        worst = max(worst, _set_intercept(state, j, (out[0], out[1]), h))
     return worst
 
 
@@ -66,11 +66,13 @@ def average_intercepts(
     worst, intercepts = 0.0, problem.intercepts
     for j, h, b in _each_intercept(problem, state, score, curvature, damping):
         kind = float(intercepts.scale[j]), bool(intercepts.static[j]) or flat
-        out, phi, state.intercept_divergence[j] = _averaged(*kind, h, b)
-        rho, moving = intercept_tables(*kind, h.size)[0].rho, float(phi[1:].sum())
+        path = averaged_intercept(*kind, h.size)
+        found = path.posterior(h, b)
+        state.intercept_divergence[j] = found.divergence
+        rho, phi, moving = path.components.rho, found.phi, float(found.phi[1:].sum())
         mean_rho = float(phi[1:] @ rho[1:]) / moving if moving > 0 else 1.0
         state.intercept_dynamics[j] = moving, mean_rho
-        worst = max(worst, _set_intercept(state, j, out, h))
+        worst = max(worst, _set_intercept(state, j, (found.mean, found.variance), h))
     return worst
 
 
@@ -78,8 +80,9 @@ def intercept_forecast(
     scale: float, static: bool, h: FloatArray, b: FloatArray, n_steps: int
 ) -> tuple[float, float]:
     """Mean and variance `n_steps` after the last, averaged over an intercept's components."""
-    out = _averaged(scale, static, *with_empty_steps(h, b, n_steps))[0]
-    return float(out[0, -1]), float(out[1, -1])
+    h, b = with_empty_steps(h, b, n_steps)
+    found = averaged_intercept(scale, static, h.size).posterior(h, b)
+    return float(found.mean[-1]), float(found.variance[-1])
 
 
 def forecast_of_dynamics(
@@ -93,24 +96,10 @@ def forecast_of_dynamics(
 
 
 @lru_cache(maxsize=64)
-def intercept_tables(scale: float, static: bool, n_timesteps: int) -> tuple[Components, Tables]:
-    """An intercept's components and their tables, which are asked for in every pass."""
+def averaged_intercept(scale: float, static: bool, n_timesteps: int) -> AveragedPath:
+    """The components of an intercept, which are asked for in every pass."""
     components = intercept_components(scale, n_timesteps, static=static)
-    return components, components.tables()
-
-
-def _averaged(
-    scale: float, static: bool, h: FloatArray, b: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """Mean and variance (2, T), weights of the components, divergence from the prior."""
-    components, tables = intercept_tables(scale, static, h.size)
-    log_pi = intercept_log_weights(components.count)
-    evidence, phi = np.empty(components.count), np.empty(components.count)
-    parts, out = np.empty((3, components.count)), np.empty((2, h.size))
-    mixture.log_evidences_inplace(h, b, tables, evidence, parts)
-    mixture.weights_inplace(evidence, log_pi, phi)
-    divergence = mixture.average_inplace(h, b, tables, phi, parts, out)
-    return out, phi, divergence - float(phi @ log_pi)
+    return AveragedPath(components, intercept_log_weights(components.count))
 
 
 def intercept_information(
@@ -138,8 +127,10 @@ def _each_intercept(
         score -= curvature * column * problem.design.to_rows(state.intercept_mean[j] - before)
 
 
-def _set_intercept(state: State, j: int, out: FloatArray, h: FloatArray) -> float:
+def _set_intercept(
+    state: State, j: int, moments: tuple[FloatArray, FloatArray], h: FloatArray
+) -> float:
     """Store an intercept's posterior; returns its largest move in units of its precision."""
-    change = np.abs(out[0] - state.intercept_mean[j]) * np.sqrt(h)
-    state.intercept_mean[j], state.intercept_variance[j] = out[0], out[1]
+    change = np.abs(moments[0] - state.intercept_mean[j]) * np.sqrt(h)
+    state.intercept_mean[j], state.intercept_variance[j] = moments
     return float(np.max(change, initial=0.0))

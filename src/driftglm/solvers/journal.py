@@ -13,12 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from driftglm.exceptions import DataError
-from driftglm.objective import Posterior, SharedState, State
+from driftglm.objective import NoisePath, Posterior, SharedState, State
 from driftglm.priors.mixture import Components
 from driftglm.solvers.coupling import Coupling
 
 Snapshot = dict[str, Any]
-KINDS = {kind.__name__: kind for kind in (State, Posterior, SharedState, Components)}
+KINDS = {kind.__name__: kind for kind in (State, Posterior, SharedState, NoisePath, Components)}
 KIND, ARRAY, ITEMS = "kind", "array", "items"
 
 
@@ -67,7 +67,7 @@ def encode(value: object, arrays: dict[str, np.ndarray]) -> Any:
         name = f"a{len(arrays)}"
         arrays[name] = value
         return {KIND: ARRAY, ARRAY: name}
-    if isinstance(value, State | SharedState | Components):
+    if isinstance(value, State | SharedState | NoisePath | Components):
         found = {f.name: encode(getattr(value, f.name), arrays) for f in fields(value)}
         return {KIND: type(value).__name__, ITEMS: found}
     if isinstance(value, dict):

@@ -123,7 +123,7 @@ class _Variables:
             eta=self.objective.eta(beta, intercept_mean),
             log_likelihood=None,
         )
-        self.trial.noise = self.objective.best_noise(self.trial)
+        self.objective.update_noise(self.trial)
         return self.trial
 
     def evaluate(self) -> tuple[float, FloatArray]:

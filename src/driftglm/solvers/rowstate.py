@@ -111,10 +111,8 @@ class RowWork:
 
     def _evaluate(self) -> None:
         """Value, score and curvature have much in common: one pass over the rows for all three."""
-        problem, state = self.problem, self.state
-        rows = problem.y, state.eta, state.eta_variance, problem.weights
-        found = problem.family.evaluate(*rows, problem.by_row(state.noise))
-        state.log_likelihood, self._rows = found[0], found[1:]
+        found = self.problem.evaluate(self.state)
+        self.state.log_likelihood, self._rows = found[0], found[1:]
 
     def _weigh(self, order: IntArray) -> None:
         self.problem.design.weigh_inplace(self.curvature, order, self.squares, self.sums)
