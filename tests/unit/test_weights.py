@@ -40,18 +40,26 @@ def test_static_features_need_a_constant_component():
         start_weights(prior, components, MIXED)
 
 
-def test_the_prior_counts_for_features_that_are_not_zero():
+def test_the_prior_counts_for_features_that_are_not_zero_and_for_one_that_is():
     counts = prior_counts(PRIOR, COMPONENTS, start_weights(PRIOR, COMPONENTS, MIXED))
-    assert_allclose(counts.sum(axis=1), PRIOR.prior_count, rtol=1e-14)
-    assert not counts[:, COMPONENTS.is_zero].any()
-    assert not counts[1, ~COMPONENTS.is_static].any()
+    assert_allclose(counts.sum(axis=1), PRIOR.prior_count + 1, rtol=1e-14)
+    assert_array_equal(counts[:, COMPONENTS.is_zero], 1.0)
+    drifting = ~COMPONENTS.is_static
+    assert_allclose(counts[0, drifting].sum(), PRIOR.prior_count / 2, rtol=1e-14)
+    assert_allclose(counts[0, drifting], counts[0, drifting][0], rtol=1e-12)
+    assert not counts[1, drifting].any()
     given = Learned(n_scales=3, weights=tuple(np.ones(COMPONENTS.count)))
     assert not prior_counts(given, COMPONENTS, start_weights(given, COMPONENTS, MOVING)).any()
 
 
-def test_no_component_but_zero_leaves_the_prior_nothing_to_count():
+def test_no_component_but_zero_leaves_the_prior_zero_to_count():
     only = COMPONENTS.take(COMPONENTS.is_zero)
-    assert_array_equal(prior_counts(PRIOR, only, np.ones((1, 1))), [[0.0]])
+    assert_array_equal(prior_counts(PRIOR, only, np.ones((1, 1))), [[1.0]])
+
+
+def test_without_a_count_the_prior_adds_nothing():
+    none = Learned(n_scales=3, prior_count=0.0)
+    assert not prior_counts(none, COMPONENTS, start_weights(none, COMPONENTS, MIXED)).any()
 
 
 def test_the_em_step_raises_the_cross_term_as_nothing_else_does(rng):

@@ -28,6 +28,9 @@ N_TRIES, ORTHONORMAL = 3, 1e-13
 RANK = 1e-10
 """Directions with a smaller share of the variance of the largest are rounding errors."""
 COLUMNS_PER_DIRECTION, ROWS_PER_DIRECTION = 20, 10
+FEWEST = 5
+"""Columns for fewer directions than this have none: what few columns say together is said by one or
+two of them, and a direction would spread it over the others, which are zero."""
 ROUNDING = 1e-12
 
 
@@ -70,6 +73,8 @@ def direction_count(most: int, n_features: int, weight: float) -> int:
 
     Of a few columns every one can be judged by itself.
     """
+    if n_features < FEWEST * COLUMNS_PER_DIRECTION:
+        return 0
     # Weights that add up to a whole number may do so up to rounding only.
     n_rows = int(weight * (1.0 + ROUNDING))
     return min(most, n_features // COLUMNS_PER_DIRECTION, n_rows // ROWS_PER_DIRECTION)

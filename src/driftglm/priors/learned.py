@@ -54,6 +54,9 @@ def _are_shares(values: tuple[float, ...]) -> bool:
     return numbers and len(values) > 0 and all(0.0 <= value <= 1.0 for value in values)
 
 
+ANY_LENGTH, MEMORY = 0.9, 10.0
+"""Correlations up to the first are for paths of any length; for larger ones the memory,
+1 / (1 - rho), is at most MEMORY times the number of steps."""
 MOST_LEAST = 0.1
 """However few rows a step has, components of this share of the largest variance may drift."""
 
@@ -67,7 +70,9 @@ class Learned(Prior):
     shares
         The parts of a path's variance that are constant over time; 1 is a static path.
     correlations
-        Lag-1 autocorrelations of the drifting part.
+        Lag-1 autocorrelations of the drifting part. Of those above .9 a fit uses the ones whose
+        memory, 1 / (1 - rho) steps, is at most ten times its number of steps: longer ones look
+        alike there, and each costs time.
     n_scales
         Number of total variances, on a geometric grid between what a single feature needs to
         explain all of y and what can just be told from zero.
@@ -82,7 +87,8 @@ class Learned(Prior):
         Number of shared directions, at most: those in which the columns vary most, each with a
         constant coefficient, all with one variance chosen by its evidence. A sum of hundreds of
         small effects, none of which could be told from zero by itself, is found there. There are
-        twenty columns and ten rows or more for each direction; 0: none.
+        twenty columns and ten rows or more for each direction, and none with fewer than a
+        hundred columns; 0: none.
     boundary
         Of the drifting part: "stationary", or "pinned" as in the paper.
     weights
@@ -91,7 +97,7 @@ class Learned(Prior):
 
     posterior: ClassVar[bool] = True
     shares: tuple[float, ...] = (0.0, 0.5, 0.9, 1.0)
-    correlations: tuple[float, ...] = (0.0, 0.5, 0.9)
+    correlations: tuple[float, ...] = (0.0, 0.5, 0.9, 0.98, 0.995, 0.999)
     n_scales: int = 12
     zero_weight: float = 0.9
     prior_count: float = 3.0
@@ -134,6 +140,11 @@ class Learned(Prior):
         """
         return largest * np.geomspace(1.0, 1.0 / max(n_rows, 10.0), self.n_scales)
 
+    def _told_apart(self, n_timesteps: int) -> list[float]:
+        """The correlations that so many steps can tell from each other."""
+        longest = max(ANY_LENGTH, 1.0 - 1.0 / (MEMORY * n_timesteps))
+        return [rho for rho in self.correlations if rho <= longest] or [min(self.correlations)]
+
     def components(
         self, largest: float, n_rows: float, n_timesteps: int, n_seen: int | None = None
     ) -> Components:
@@ -153,7 +164,7 @@ class Learned(Prior):
         # part only share one chain, which is what costs time.
         components += [
             (scale, rho, scale * share / (1.0 - share))
-            for scale, rho, share in product(scales, self.correlations, self.shares)
+            for scale, rho, share in product(scales, self._told_apart(n_timesteps), self.shares)
             if n_timesteps > 1 and share < 1.0 and least <= scale / (1.0 - share) <= 2.0 * largest
         ]
         dynamic, rho, static = np.array(sorted(components)).T

@@ -1,0 +1,249 @@
+"""Paths judged jointly, where there are few rows.
+
+A factorised posterior takes every path's neighbours for known. Where rows are few, or columns look
+alike, they are not: intervals are too narrow, and what one column did another gets the credit for.
+Here a path's curvature and linear term are found with the other paths integrated out, all of them
+normal with the covariance that their components have on average (`solvers.joint`); the path itself
+keeps its mixture, zero included. The components of a path are weighed by what the other paths, and
+not the path itself, say about the weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from driftglm._threads import one_thread
+from driftglm._typing import FloatArray, IntArray
+from driftglm.fitting.coefficients import Columns, Step
+from driftglm.objective import Bound, Posterior
+from driftglm.priors.mixture import average_inplace, log_evidences_inplace, weights_inplace
+from driftglm.priors.weights import log_weights
+from driftglm.solvers.intercepts import averaged_intercept
+from driftglm.solvers.joint import JointData, JointSolve, PathKernels
+
+MOST_ROWS = 3000
+"""More rows cost seconds; there each path is known well enough by itself."""
+MOST_PATHS, MOST_NUMBERS = 100, 4_000_000
+"""Paths, at most, and steps times their number squared. It is all of them or none: of columns that
+look alike, the factorised posterior drops those that matter as readily as the others."""
+N_ROUNDS = 2
+FLAT = 1e4
+"""Variance that stands for the flat prior of an intercept's constant part, in its scale."""
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """How the errors of m coefficients go together.
+
+    Parameters
+    ----------
+    features
+        (m,) columns of X they belong to.
+    correlation
+        (T, m, m) at every step.
+    static, dynamic, rho
+        (m,), (m, R) and (R,): their prior covariances (see `PathKernels`).
+    gram
+        Square of m (1 + R): what forecasts need (see `JointSolve.ahead`).
+    """
+
+    features: IntArray
+    correlation: FloatArray
+    static: FloatArray
+    dynamic: FloatArray
+    rho: FloatArray
+    gram: FloatArray
+
+    def ahead(self, n_steps: int) -> FloatArray:
+        """(m, m) correlation `n_steps` after the last step."""
+        kernels = PathKernels(self.static, self.dynamic, self.rho)
+        terms = kernels.terms(n_steps)
+        m, count = terms.shape
+        gram = self.gram.reshape(m, count, m, count)
+        taken = np.einsum("ip,ipjq,jq->ij", terms, gram, terms, optimize=False)
+        return _correlation(np.diag(kernels.variance) - taken)
+
+    def applied(self, step: Step, correlation: FloatArray) -> Step:
+        """A step whose coefficients have the variances they have, and are correlated."""
+        deviation = np.sqrt(step.coef_variance[self.features])
+        with one_thread():  # the same digits on any number of threads
+            values, vectors = np.linalg.eigh(correlation)
+        root = deviation[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
+        joint = np.zeros((step.coef.size, root.shape[1]))
+        joint[self.features] = root
+        own = step.coef_variance.copy()
+        own[self.features] = 0.0
+        return dataclasses.replace(step, coef_variance=own, joint=np.hstack([step.joint, joint]))
+
+
+def joint_posterior(
+    bound: Bound, state: Posterior, columns: Columns
+) -> tuple[Posterior, JointFit | None]:
+    """The posterior where a solver ended, some of its paths judged jointly."""
+    chosen = _chosen(bound)
+    if chosen is None:
+        return state, None
+    work = _Work(bound, state.copy(), chosen, _data(bound, state, chosen))
+    try:
+        for _ in range(N_ROUNDS):
+            work.update(work.solve())
+        solved = work.solve()
+    except LinAlgError:  # next to no noise, or columns that are multiples of each other
+        return state, None
+    work.settle()
+    return work.state, work.fit(solved, columns)
+
+
+def _chosen(bound: Bound) -> IntArray | None:
+    """Paths to be judged jointly, or None where each is known well enough by itself.
+
+    That is where a step has rows enough for its coefficients. With more coefficients than rows the
+    many that are zero would count for as much as the few that are not.
+    """
+    design, n_steps = bound.design, bound.design.n_timesteps
+    chosen = np.flatnonzero(bound.squares.any(axis=1))
+    count = chosen.size + bound.intercepts.count
+    n_seen = int((np.diff(design.step_offsets) > 0).sum())
+    # A row of weight two is two rows, to judge by; what a solve costs is up to the rows there are.
+    few = n_seen > 1 and count < bound.n_rows < min(n_seen * count, MOST_ROWS + 1)
+    fits = count <= min(MOST_PATHS, int(np.sqrt(MOST_NUMBERS / n_steps)))
+    fits = fits and design.n_rows <= MOST_ROWS
+    normal = bound.family.quadratic and bound.prior.boundary == "stationary"
+    return chosen if few and fits and normal and chosen.size else None
+
+
+def _data(bound: Bound, state: Posterior, chosen: IntArray) -> JointData:
+    """What intercepts and chosen paths have to explain: y without what other paths do."""
+    basis = np.zeros((bound.design.n_features, chosen.size))
+    basis[chosen, np.arange(chosen.size)] = 1.0
+    scores = bound.design.scores(basis)
+    parts = [scores.times(one) for one in np.eye(chosen.size)]
+    columns = np.vstack([*parts, *bound.intercepts.columns])
+    paths = np.vstack([state.beta[chosen], state.intercept_mean])
+    to_rows = bound.design.to_rows
+    theirs = sum(z * to_rows(path) for z, path in zip(columns, paths, strict=True))
+    variance = 1.0 / (to_rows(bound.precision(state)) * bound.weights)
+    return JointData(columns, bound.y - state.eta + theirs, variance, bound.design.step_offsets)
+
+
+@dataclass
+class _Work:
+    """A posterior on its way: chosen paths first, then the intercepts."""
+
+    bound: Bound
+    state: Posterior
+    chosen: IntArray
+    data: JointData
+
+    def __post_init__(self) -> None:
+        self.tables = self.state.components.tables()
+        scales = zip(self.bound.intercepts.scale, self.bound.intercepts.static, strict=True)
+        n_steps = self.data.n_steps
+        self.intercepts = [averaged_intercept(float(s), bool(c), n_steps) for s, c in scales]
+        self.before = self._eta()
+
+    def _eta(self) -> FloatArray:
+        """(n_rows,) what paths and intercepts add up to."""
+        paths = np.vstack([self.state.beta[self.chosen], self.state.intercept_mean])
+        to_rows = self.bound.design.to_rows
+        parts = [z * to_rows(path) for z, path in zip(self.data.columns, paths, strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
+
+    def solve(self) -> JointSolve:
+        """All paths together, under the average of their components."""
+        return JointSolve.of(self.data, self._kernels())
+
+    def _kernels(self) -> PathKernels:
+        state, unit, components = self.state, self.bound.unit[self.chosen], self.state.components
+        phi = state.phi[self.chosen] / unit[:, None] ** 2
+        static = [phi @ components.static, FLAT * self.bound.intercepts.scale]
+        mixtures = [(components, phi)]
+        for j, path in enumerate(self.intercepts):
+            found = path.posterior(state.intercept_h[j], state.intercept_b[j])
+            mixtures.append((path.components, found.phi[None]))
+        rho = np.unique(np.concatenate([each.rho[each.dynamic > 0] for each, _ in mixtures]))
+        dynamic = [
+            weights @ np.where(each.rho[:, None] == rho, each.dynamic[:, None], 0.0)
+            for each, weights in mixtures
+        ]
+        return PathKernels(np.concatenate(static), np.vstack(dynamic), rho)
+
+    def update(self, solved: JointSolve) -> None:
+        """Curvatures and linear terms given the solve, then components of the paths."""
+        variance, own = solved.covariances(between=False)
+        h, b = solved.local(variance.T, own)
+        # The errors of other paths last for some steps: neither are those of steps independent, nor
+        # are they the same throughout, for which the full share would be right.
+        total = h.sum(axis=1)
+        share = solved.common_precision() / np.where(total > 0, total, 1.0)
+        share = np.sqrt(np.minimum(share, 1.0))
+        h, b = h * share[:, None], b * share[:, None]
+        state, n_chosen = self.state, self.chosen.size
+        unit = self.bound.unit[self.chosen, None]
+        state.curvature[self.chosen] = h[:n_chosen] / unit**2
+        state.linear[self.chosen] = b[:n_chosen] / unit
+        state.intercept_h, state.intercept_b = h[n_chosen:].copy(), b[n_chosen:].copy()
+        # Taken once: counts that follow every path would depend on the order of the columns.
+        counts = self.bound.counts(state) + state.prior_counts
+        for i in self.chosen:
+            self._weigh(int(i), counts)
+
+    def _weigh(self, i: int, counts: FloatArray) -> None:
+        """Probabilities of a path's components, and its mean and variance."""
+        state, group, unit = self.state, self.bound.groups[i], float(self.bound.unit[i])
+        count = state.components.count
+        phi, parts, out = np.empty(count), np.empty((3, count)), np.empty((2, self.data.n_steps))
+        log_pi = state.log_pi[group]
+        if self.bound.prior.weights is None:
+            log_pi = log_weights(np.maximum(counts[group] - state.phi[i], 0.0))
+        h, b, evidence = state.curvature[i], state.linear[i], state.evidence[i]
+        log_evidences_inplace(h, b, self.tables, evidence, parts)
+        weights_inplace(evidence, log_pi, phi)
+        average_inplace(h, b, self.tables, phi, parts, out)
+        state.phi[i] = phi
+        state.beta[i], state.variance[i] = out[0] / unit, out[1] / unit**2
+
+    def settle(self) -> None:
+        """Intercepts given their curvatures, and eta to match."""
+        state = self.state
+        for j, path in enumerate(self.intercepts):
+            found = path.posterior(state.intercept_h[j], state.intercept_b[j])
+            state.intercept_mean[j], state.intercept_variance[j] = found.mean, found.variance
+            moving = float(found.phi[1:].sum())
+            mean_rho = float(found.phi[1:] @ path.components.rho[1:]) / moving if moving else 1.0
+            state.intercept_dynamics[j] = moving, mean_rho
+        state.eta += self._eta() - self.before
+        state.log_likelihood = None
+
+    def fit(self, solved: JointSolve, columns: Columns) -> JointFit:
+        """How the errors go together; the intercept is measured where it has no part in that."""
+        covariance, _ = solved.covariances(between=True)
+        first = int(columns.has_intercept)
+        m = len(self.data.columns)
+        kept = np.flatnonzero(np.arange(m) != (self.chosen.size if first else m))
+        _, gram = solved.ahead()
+        count = 1 + solved.kernels.rho.size
+        inner = (kept[:, None] * count + np.arange(count)).ravel()
+        paths, always_in = np.flatnonzero(~columns.always_in), np.flatnonzero(columns.always_in)
+        return JointFit(
+            np.concatenate([paths[self.chosen], always_in]),
+            _correlation(covariance[:, kept][:, :, kept]),
+            solved.kernels.static[kept],
+            solved.kernels.dynamic[kept],
+            solved.kernels.rho,
+            np.ascontiguousarray(gram[np.ix_(inner, inner)]),
+        )
+
+
+def _correlation(covariance: FloatArray) -> FloatArray:
+    """Of covariances (..., m, m); what is certain is correlated with nothing."""
+    variance = np.maximum(np.einsum("...ii->...i", covariance), 0.0)
+    deviation = np.sqrt(np.where(variance > 0, variance, np.inf))
+    out = covariance / deviation[..., :, None] / deviation[..., None, :]
+    np.einsum("...ii->...i", out)[...] = 1.0
+    return cast("FloatArray", np.clip(out, -1.0, 1.0))

@@ -1,0 +1,275 @@
+"""The joint posterior of several Gaussian paths, by one solve with as many unknowns as rows.
+
+    y = sum_i z_i beta_i[step] + noise,   beta_i ~ Normal(0, K_i),
+    K_i(t, s) = static_i + sum_r dynamic_ir rho_r^|t - s|.
+
+With S the covariance of y, the mean of a path is K_i Z_i' S^-1 y and the covariance of two paths is
+K_i (if they are the same) minus K_i Z_i' S^-1 Z_j K_j. No matrix K_i is multiplied: an
+autoregressive K times a vector is one recursion forward and one back.
+
+Rows are sorted by step. One thread does the algebra, so that no digit depends on their number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from driftglm._jit import kernel
+from driftglm._threads import one_thread
+from driftglm._typing import FloatArray, IntArray
+
+AT_ONCE = 4_000_000
+"""Numbers of paths x steps x rows worked on at once."""
+N_BLOCKS = 64
+"""Blocks of steps from which the information about a path's mean is found."""
+MOST_KNOWN = 0.95
+"""Share of what is known about a step that may be taken for the step's own."""
+
+
+@dataclass(frozen=True)
+class PathKernels:
+    """Prior covariances of m paths: `static` (m,), `dynamic` (m, R), `rho` (R,)."""
+
+    static: FloatArray
+    dynamic: FloatArray
+    rho: FloatArray
+
+    @property
+    def variance(self) -> FloatArray:
+        """(m,) of a path at any step."""
+        return np.asarray(self.static + self.dynamic.sum(axis=1))
+
+    def by_lag(self, n_lags: int) -> FloatArray:
+        """(m, n_lags) covariances of steps so far apart."""
+        powers = self.rho[:, None] ** np.arange(n_lags)
+        return np.asarray(self.static[:, None] + np.einsum("ir,rl->il", self.dynamic, powers))
+
+    def terms(self, n_ahead: int) -> FloatArray:
+        """(m, 1 + R) what the sums of `JointSolve.ahead` count for, `n_ahead` after the last."""
+        return np.column_stack([self.static, self.dynamic * self.rho**n_ahead])
+
+
+@kernel
+def _sum_inplace(rows: FloatArray, column: FloatArray, offsets: IntArray, sums: FloatArray) -> None:
+    """Sums of column * rows (n, c) over the rows of each step, added to `sums` (T, c)."""
+    for t in range(sums.shape[0]):
+        for n in range(offsets[t], offsets[t + 1]):
+            for c in range(sums.shape[1]):
+                sums[t, c] += column[n] * rows[n, c]
+
+
+@kernel
+def _smooth_inplace(
+    rows: FloatArray,
+    column: FloatArray,
+    offsets: IntArray,
+    prior: tuple[float, FloatArray, FloatArray],
+    out: FloatArray,
+) -> None:
+    """K Z' rows (n, c) of one path into `out` (T, c); `prior` is static, dynamic and rho."""
+    static, dynamic, rho = prior
+    n_steps, width = out.shape
+    sums, state = np.zeros((n_steps, width)), np.zeros((rho.shape[0], width))
+    total = np.zeros(width)
+    _sum_inplace(rows, column, offsets, sums)
+    for t in range(n_steps):
+        for c in range(width):
+            total[c] += sums[t, c]
+            out[t, c] = 0.0
+        for r in range(rho.shape[0]):
+            for c in range(width):
+                state[r, c] = rho[r] * state[r, c] + sums[t, c]
+                out[t, c] += dynamic[r] * state[r, c]
+    state[:] = 0.0
+    for t in range(n_steps - 1, -1, -1):
+        for c in range(width):
+            out[t, c] += static * total[c]
+        for r in range(rho.shape[0]):
+            for c in range(width):
+                out[t, c] += dynamic[r] * state[r, c]
+                state[r, c] = rho[r] * (state[r, c] + sums[t, c])
+
+
+@dataclass(frozen=True)
+class JointData:
+    """What is known about m paths.
+
+    Parameters
+    ----------
+    columns
+        (m, n_rows) what a path is multiplied by.
+    y
+        (n_rows,) what they add up to, and noise.
+    variance
+        (n_rows,) of the noise.
+    step_offsets
+        (T + 1,): rows of step t are step_offsets[t]:step_offsets[t + 1].
+    """
+
+    columns: FloatArray
+    y: FloatArray
+    variance: FloatArray
+    step_offsets: IntArray
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """(n_rows,) step of every row."""
+        return np.repeat(np.arange(self.n_steps), np.diff(self.step_offsets))
+
+    @property
+    def n_steps(self) -> int:
+        """T."""
+        return int(self.step_offsets.size - 1)
+
+    def by_step(self, rows: FloatArray) -> FloatArray:
+        """(m, T) sums over the rows of each step."""
+        sums = np.concatenate([np.zeros((len(rows), 1)), np.cumsum(rows, axis=1)], axis=1)
+        return np.asarray(np.diff(sums[:, self.step_offsets], axis=1))
+
+
+@dataclass(frozen=True)
+class JointSolve:
+    """The posterior of all paths under given priors; `inverse` is that of y's covariance."""
+
+    data: JointData
+    kernels: PathKernels
+    inverse: FloatArray
+    explained: FloatArray
+
+    @classmethod
+    def of(cls, data: JointData, kernels: PathKernels) -> JointSolve:
+        """The n x n solve."""
+        lags = np.abs(data.codes[:, None] - data.codes)
+        with one_thread():
+            covariance = np.diag(data.variance)
+            covariance += (data.columns.T * kernels.static) @ data.columns
+            for rho, dynamic in zip(kernels.rho, kernels.dynamic.T, strict=True):
+                part = (data.columns.T * dynamic) @ data.columns
+                part *= (rho ** np.arange(data.n_steps))[lags]
+                covariance += part
+            factor, failed = dpotrf(covariance, lower=1, overwrite_a=1)
+            if failed:
+                raise LinAlgError("the covariance of the rows is not positive definite")
+            inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+            inverse = np.tril(inverse) + np.tril(inverse, -1).T
+            return cls(data, kernels, inverse, inverse @ data.y)
+
+    def means(self) -> FloatArray:
+        """(m, T)."""
+        return self._smoothed(self.explained[:, None])[:, :, 0]
+
+    def _smoothed(self, rows: FloatArray) -> FloatArray:
+        """(m, T, c) K_i Z_i' rows (n, c)."""
+        data, prior = self.data, self.kernels
+        rows = np.ascontiguousarray(rows)
+        out = np.empty((len(data.columns), data.n_steps, rows.shape[1]))
+        for i, column in enumerate(data.columns):
+            used = prior.dynamic[i] > 0
+            terms = float(prior.static[i]), prior.dynamic[i, used], prior.rho[used]
+            _smooth_inplace(rows, column, data.step_offsets, terms, out[i])
+        return out
+
+    def covariances(self, *, between: bool) -> tuple[FloatArray, FloatArray]:
+        """Covariances of the paths at every step (T, m, m), and (m, T) diag(K_i F_i).
+
+        F_i = Z_i' S^-1 Z_i. Unless `between` is asked for, only the variances (T, m).
+        """
+        data, codes = self.data, self.data.codes
+        (m, n_rows), n_steps = data.columns.shape, data.n_steps
+        by_lag = self.kernels.by_lag(n_steps)
+        found = np.zeros((n_steps, m, m) if between else (n_steps, m))
+        own = np.zeros((n_steps, m))
+        width = max(AT_ONCE // (m * n_steps), 8)
+        for start in range(0, n_rows, width):
+            part = slice(start, min(start + width, n_rows))
+            smoothed = self._smoothed(self.inverse[:, part])
+            lags = np.abs(np.arange(n_steps)[:, None] - codes[part])
+            prior = by_lag[:, lags] * data.columns[:, None, part]
+            if between:
+                with one_thread():
+                    found -= np.matmul(smoothed.transpose(1, 0, 2), prior.transpose(1, 2, 0))
+            else:
+                found -= np.einsum("itc,itc->ti", smoothed, prior)
+            here = smoothed[:, codes[part], np.arange(part.stop - part.start)]
+            np.add.at(own, codes[part], (here * data.columns[:, part]).T)
+        if between:
+            found = 0.5 * (found + found.transpose(0, 2, 1))
+            np.einsum("tii->ti", found)[:] += self.kernels.variance
+        else:
+            found += self.kernels.variance
+        return found, np.ascontiguousarray(own.T)
+
+    def local(self, variance: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(m, T) curvature and linear term of every path, the other paths integrated out.
+
+        Steps are taken for independent: what step t says is what its rows say once the path's
+        posterior from the other steps, variance `loo`, is taken out. `variance` (m, T) and
+        `own` are those of `covariances`.
+        """
+        data = self.data
+        precision = np.zeros_like(variance)
+        for t in range(data.n_steps):
+            rows = slice(data.step_offsets[t], data.step_offsets[t + 1])
+            z = data.columns[:, rows]
+            precision[:, t] = np.einsum("in,nk,ik->i", z, self.inverse[rows, rows], z)
+        score = data.by_step(data.columns * self.explained)
+        some = np.where(precision > 0, precision, 1.0)
+        loo = variance + own**2 / some
+        mean = self.means() - own * score / some
+        left = 1.0 - np.minimum(loo * precision, MOST_KNOWN)
+        return precision / left, (score + precision * mean) / left
+
+    def common_precision(self) -> FloatArray:
+        """(m,) precision of a path's constant part, the other paths integrated out.
+
+        Found from a few blocks of steps, which is exact where there are not more steps; infinite
+        where blocks are too coarse for a path. The other paths are wrong at all steps alike, so
+        that it is less than what steps add up to.
+        """
+        data = self.data
+        n_blocks = min(N_BLOCKS, data.n_steps)
+        ends = data.n_steps * np.arange(n_blocks + 1) // n_blocks
+        block = np.repeat(np.arange(n_blocks), np.diff(ends))
+        member = np.zeros((n_blocks, data.y.size))
+        member[block[data.codes], np.arange(data.y.size)] = 1.0
+        average = np.zeros((n_blocks, data.n_steps))
+        average[block, np.arange(data.n_steps)] = 1.0 / np.diff(ends)[block]
+        lags = np.abs(np.subtract.outer(np.arange(data.n_steps), np.arange(data.n_steps)))
+        found = np.zeros(len(data.columns))
+        with one_thread():
+            for i, by_lag in enumerate(self.kernels.by_lag(data.n_steps)):
+                z = member * data.columns[i]
+                prior = average @ by_lag[lags] @ average.T
+                found[i] = _without_prior(z @ self.inverse @ z.T, prior)
+        return found
+
+    def ahead(self) -> tuple[FloatArray, FloatArray]:
+        """What forecasts need: sums (m, 1 + R) and their Gram matrix, square of m (1 + R).
+
+        `n` steps after the last, w = `kernels.terms(n)`: the mean is sum_r w_r sums_r, and w' gram
+        w is what is taken off the prior's covariances.
+        """
+        data = self.data
+        m, n_rows = data.columns.shape
+        powers = self.kernels.rho[:, None] ** (data.n_steps - 1 - data.codes)
+        fading = np.concatenate([np.ones((1, n_rows)), powers])
+        z = (data.columns[:, None, :] * fading).reshape(-1, n_rows)
+        with one_thread():
+            gram = z @ self.inverse @ z.T
+            return (z @ self.explained).reshape(m, -1), 0.5 * (gram + gram.T)
+
+
+def _without_prior(precision: FloatArray, prior: FloatArray) -> float:
+    """1'J1 of the J with `precision` = (J^-1 + prior)^-1; infinite if there is none."""
+    values, vectors = np.linalg.eigh(precision)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    known, turn = np.linalg.eigh(root.T @ prior @ root)
+    if known[-1] >= 1.0:
+        return np.inf
+    along = turn.T @ root.sum(axis=0)
+    return float(np.sum(along**2 / (1.0 - known)))

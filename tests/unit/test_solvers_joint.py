@@ -1,0 +1,96 @@
+"""The joint posterior of paths, against the same numbers from dense matrices."""
+
+import numpy as np
+import pytest
+
+from driftglm.solvers.joint import JointData, JointSolve, PathKernels
+
+
+def small(rows_of_steps=(2, 0, 3, 1, 4, 1), m=3, seed=0):
+    """Three paths of different kinds over six steps, one of them empty."""
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(rows_of_steps)])
+    columns = rng.normal(size=(m, offsets[-1]))
+    columns[1] = 0.9 * columns[0] + 0.1 * columns[1]
+    variance = rng.uniform(0.5, 2.0, offsets[-1])
+    data = JointData(columns, rng.normal(size=offsets[-1]), variance, offsets)
+    kernels = PathKernels(
+        np.array([2.0, 0.0, 0.7]),
+        np.array([[0.0, 0.0], [0.5, 0.3], [0.0, 1.1]]),
+        np.array([0, 0.9]),
+    )
+    return data, kernels
+
+
+def stacked(data, kernels, n_more=0):
+    """Mean (m, T) and covariance (m, T, m, T) of all coefficients stacked."""
+    m, n_steps = len(data.columns), data.n_steps + n_more
+    lag = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
+    prior = np.zeros((m, n_steps, m, n_steps))
+    for i in range(m):
+        prior[i, :, i] = kernels.by_lag(n_steps)[i][lag]
+    prior = prior.reshape(m * n_steps, -1)
+    design = np.zeros((data.y.size, m, n_steps))
+    design[np.arange(data.y.size), :, data.codes] = data.columns.T
+    design = design.reshape(data.y.size, -1)
+    gain = prior @ design.T @ np.linalg.inv(design @ prior @ design.T + np.diag(data.variance))
+    covariance = prior - gain @ design @ prior
+    return (gain @ data.y).reshape(m, -1), covariance.reshape(m, n_steps, m, n_steps)
+
+
+def test_means_and_covariances_are_those_of_the_stacked_coefficients():
+    data, kernels = small()
+    solved = JointSolve.of(data, kernels)
+    mean, covariance = stacked(data, kernels)
+    np.testing.assert_allclose(solved.means(), mean, atol=1e-10)
+    found, _ = solved.covariances(between=True)
+    np.testing.assert_allclose(found, np.einsum("itjt->tij", covariance), atol=1e-10)
+    alone, _ = solved.covariances(between=False)
+    np.testing.assert_allclose(alone, np.einsum("tii->ti", found), atol=1e-12)
+
+
+@pytest.mark.parametrize("n_ahead", [1, 3])
+def test_forecasts_are_those_of_longer_paths(n_ahead):
+    data, kernels = small()
+    sums, gram = JointSolve.of(data, kernels).ahead()
+    mean, covariance = stacked(data, kernels, n_ahead)
+    terms = kernels.terms(n_ahead)
+    np.testing.assert_allclose((terms * sums).sum(axis=1), mean[:, -1], atol=1e-10)
+    m, count = terms.shape
+    taken = np.einsum("ip,ipjq,jq->ij", terms, gram.reshape(m, count, m, count), terms)
+    np.testing.assert_allclose(
+        np.diag(kernels.variance) - taken, covariance[:, -1, :, -1], atol=1e-10
+    )
+
+
+def test_one_path_by_itself_has_the_curvature_of_its_rows():
+    data, kernels = small()
+    alone = JointData(data.columns[2:], data.y, data.variance, data.step_offsets)
+    solved = JointSolve.of(alone, PathKernels(np.array([0.7]), np.array([[0.0, 1.1]]), kernels.rho))
+    variance, own = solved.covariances(between=False)
+    h, b = solved.local(variance.T, own)
+    np.testing.assert_allclose(h[0], alone.by_step(alone.columns**2 / alone.variance)[0])
+    np.testing.assert_allclose(b[0], alone.by_step(alone.columns * alone.y / alone.variance)[0])
+    np.testing.assert_allclose(solved.common_precision(), h.sum(axis=1))
+
+
+def test_a_neighbour_that_looks_alike_leaves_less_known_of_the_mean():
+    data, kernels = small()
+    found = JointSolve.of(data, kernels).common_precision()
+    # By the definition: z'A^-1 z with A the covariance of y without the path.
+    for i in range(3):
+        others = np.arange(3) != i
+        rest = PathKernels(kernels.static[others], kernels.dynamic[others], kernels.rho)
+        without = JointData(data.columns[others], data.y, data.variance, data.step_offsets)
+        z = data.columns[i]
+        assert found[i] == pytest.approx(z @ JointSolve.of(without, rest).inverse @ z)
+    assert found[0] < 0.7 * (data.columns[0] ** 2 / data.variance).sum()
+
+
+def test_parts_of_the_rows_give_the_same(monkeypatch):
+    data, kernels = small()
+    whole = JointSolve.of(data, kernels).covariances(between=True)
+    monkeypatch.setattr("driftglm.solvers.joint.AT_ONCE", 3 * 6 * 8)
+    parts = JointSolve.of(data, kernels).covariances(between=True)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-13)
