@@ -8,9 +8,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
+from driftglm import DriftClassifier, DriftGLM, DriftPoissonRegressor, DriftRegressor
 from driftglm.exceptions import DataError
 from driftglm.priors import Fixed, Learned
+from driftglm.simulate import simulate_panel
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -108,6 +109,22 @@ def test_workers_find_what_one_process_finds(family, prior):
     assert_same(far, near, passes=prior != "fixed")
 
 
+@pytest.mark.parametrize("prior", ["learned", "exact"])
+@pytest.mark.parametrize("family", ["negative-binomial", "gamma", "beta-binomial"])
+def test_workers_find_the_same_dispersion(family, prior):
+    panel = simulate_panel(family=family, n_features=6, n_active=3, rows_per_step=60, scale=0.6)
+    settings = {"family": family, "prior": prior, "init": "zero"}
+    near = DriftGLM(**settings).fit(panel.X, panel.y, time=panel.time)
+    far = DriftGLM(**settings).fit(da.from_array(panel.X, (170, 3)), panel.y, time=panel.time)
+    assert_same(far, near)
+    assert_allclose(far.noise_, near.noise_, rtol=1e-8)
+    if family == "beta-binomial":
+        given = {"time": panel.time, "trials": da.from_array(panel.y.sum(axis=1), 170)}
+        hits = da.from_array(panel.y[:, 0], 170)
+        far = DriftGLM(**settings).fit(da.from_array(panel.X, (170, 3)), hits, **given)
+        assert_same(far, near)
+
+
 @pytest.mark.parametrize("chunks", [(1, 238, 1), (240,), (0, 80, 60, 40, 30, 20, 10)])
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])
 def test_it_does_not_matter_how_rows_are_cut(family, chunks):
@@ -142,7 +159,7 @@ def factors():
     rng = np.random.default_rng(0)
     time = np.repeat(np.arange(6), 60)
     both = rng.normal(size=(360, 2)) + time[:, None] / 2
-    X = both @ rng.normal(size=(2, 30)) + rng.normal(size=(360, 30))
+    X = both @ rng.normal(size=(2, 100)) + rng.normal(size=(360, 100))
     return X, both[:, 0] + time + rng.normal(size=360), time
 
 

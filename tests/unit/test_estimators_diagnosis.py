@@ -27,7 +27,7 @@ def wild(panel):
 
 @pytest.mark.parametrize("prior", ["learned", "exact", "fixed"])
 def test_nothing_is_found_where_nothing_is_wrong_and_a_wild_step_where_it_is(prior, panel, wild):
-    model = DriftRegressor(prior=prior).fit(panel.X, panel.y, time=panel.time)
+    model = DriftRegressor(prior=prior, noise="constant").fit(panel.X, panel.y, time=panel.time)
     frame = model.diagnose()
     assert list(frame) == COLUMNS
     assert len(frame) == 0
@@ -102,7 +102,7 @@ def test_intercepts_are_taken_where_the_rows_are():
 
 def test_an_update_and_a_file_are_diagnosed_as_a_fit_is(panel, wild, tmp_path):
     early = panel.time < 9
-    model = DriftRegressor(keep_data=True)
+    model = DriftRegressor(keep_data=True, noise="constant")
     model.fit(panel.X[early], wild[early], time=panel.time[early])
     model.update(panel.X[~early], wild[~early], time=panel.time[~early])
     assert model.residuals_.shape == wild.shape

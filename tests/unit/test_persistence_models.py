@@ -156,7 +156,7 @@ def test_every_estimator_and_prior_comes_back_to_the_last_bit(kind, prior, tmp_p
     y = target(kind, eta, rng)
     settings = {"prior": PRIORS[prior], "max_iter": 3}
     if kind == "gaussian":
-        model = DriftRegressor(noise="paper" if prior == "exact" else "estimate", **settings)
+        model = DriftRegressor(noise="paper" if prior == "exact" else "auto", **settings)
     elif kind == "poisson":
         model = DriftPoissonRegressor(**settings)
     else:

@@ -62,7 +62,7 @@ def test_signal_of_all_columns_is_found_and_predicted(rng):
 def test_intervals_know_what_rows_share(rng):
     """The variance of a row by hand: own parts one by one, the shared part with its covariance."""
     X, _, y, time = panel(rng)
-    model = DriftRegressor().fit(X, y, time=time)
+    model = DriftRegressor(noise="constant").fit(X, y, time=time)
     step = model._fits[0].ahead(1)
     assert step.joint.shape[1] > 0
     away = X[:5] - step.center

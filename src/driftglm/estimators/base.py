@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ from driftglm.fitting.modes import SOLVERS
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.prediction import eta_means, eta_moments
 from driftglm.fitting.reading import Given, Reading, exposure_of
-from driftglm.fitting.settings import Settings
+from driftglm.fitting.settings import NoiseName, Settings
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
 from driftglm.plots.labels import Features, Names, feature_names_of
@@ -107,7 +107,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
         return self._described().name
 
     def _noise_param(self) -> str | float:
-        """The noise or dispersion the user asked for: "auto", "estimate" or a number."""
+        """The noise or dispersion asked for: "auto", "constant", "drift" or a number."""
         return "auto"
 
     # -------------------------------------------------------------------- fitting
@@ -136,7 +136,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
             n_starts=self.n_starts,
             max_iter=self.max_iter,
             tol=self.tol,
-            noise=None if isinstance(noise, str) else float(noise),
+            noise=cast("NoiseName", noise) if isinstance(noise, str) else float(noise),
             verbose=bool(self.verbose),
         )
         return Plan(reading, settings, self.extrapolate, self.get_params(), workers)
@@ -283,7 +283,9 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
     def noise_(self) -> float:
         """Noise variance or dispersion of the step to predict; 1 where the family has none."""
         check_is_fitted(self, "coef_path_")
-        return float(self._forecaster.noise[-1])
+        if self.family_.has_noise or self.family_.shape_range is None:
+            return float(self._forecaster.noise_at(self._next_code)[0])
+        return self._forecaster.shape
 
     @property
     def _holds(self) -> bool:

@@ -14,8 +14,8 @@ from driftglm.estimators.summary import normal_quantile
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.fitting.outcome import Forecaster
-from driftglm.fitting.reading import class_numbers
-from driftglm.predictive import Distribution
+from driftglm.fitting.reading import class_numbers, trials_of
+from driftglm.predictive import Distribution, Mixture
 
 
 class Forecasts:
@@ -41,9 +41,16 @@ class Forecasts:
     def _codes(self, time: VectorLike, n_rows: int) -> IntArray | int: ...
 
     def predict_distribution(
-        self, X: MatrixLike, time: VectorLike = None, *, exposure: VectorLike = None
+        self,
+        X: MatrixLike,
+        time: VectorLike = None,
+        *,
+        exposure: VectorLike = None,
+        trials: VectorLike = None,
     ) -> Distribution:
         """What y may be, row by row: uncertain coefficients and noise together.
+
+        Of families that take `trials` the distribution is that of the successes; None is one trial.
 
         Returns
         -------
@@ -63,8 +70,13 @@ class Forecasts:
         True
         """
         mean, variance = self._uncertain_eta(X, time, exposure)
-        noise = self._forecaster.noise_at(self._codes(time, mean.shape[0]))
-        return self.family_.predictive(mean, variance, noise)
+        family = self.family_
+        if (given := trials_of(trials, mean.shape[0])) is not None:
+            family = family.with_trials(given)
+        nodes, weights = self._forecaster.noise_nodes(self._codes(time, mean.shape[0]))
+        shape, moments = self._forecaster.shape, (mean, variance)
+        parts = [family.at(at, shape).predictive(*moments, at) for at in nodes.T]
+        return parts[0] if len(parts) == 1 else Mixture(tuple(parts), weights)
 
     def predict_interval(
         self,
@@ -73,6 +85,7 @@ class Forecasts:
         level: float = 0.9,
         *,
         exposure: VectorLike = None,
+        trials: VectorLike = None,
     ) -> FloatArray:
         """Central intervals of y, or of the probabilities of its classes.
 
@@ -82,7 +95,8 @@ class Forecasts:
         if self._has_classes():
             moments = self._uncertain_eta(X, time, exposure)
             return self.family_.probability_interval(*moments, level)
-        return self.predict_distribution(X, time, exposure=exposure).interval(level)
+        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials)
+        return forecast.interval(level)
 
     def predict_quantiles(
         self,
@@ -91,6 +105,7 @@ class Forecasts:
         time: VectorLike = None,
         *,
         exposure: VectorLike = None,
+        trials: VectorLike = None,
     ) -> FloatArray:
         """(n_rows, n_levels) quantiles of y; (n_rows,) for a single level. Classes have none."""
         if self._has_classes():
@@ -98,7 +113,8 @@ class Forecasts:
                 "classes have no quantiles; predict_interval has intervals of their "
                 "probabilities, predict_proba the probabilities."
             )
-        return self.predict_distribution(X, time, exposure=exposure).quantile(levels)
+        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials)
+        return forecast.quantile(levels)
 
     def predict_draws(
         self,
@@ -107,6 +123,7 @@ class Forecasts:
         time: VectorLike = None,
         *,
         exposure: VectorLike = None,
+        trials: VectorLike = None,
         random_state: int | None = None,
     ) -> np.ndarray:
         """(n_draws, n_rows) draws of y, or of its classes.
@@ -114,7 +131,7 @@ class Forecasts:
         Rows are drawn independently of each other: sums over rows, whose coefficients are the same,
         are more uncertain than these draws say.
         """
-        forecast = self.predict_distribution(X, time, exposure=exposure)
+        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials)
         drawn = forecast.draws(n_draws, random_state)
         return self.classes_[drawn.astype(np.int64)] if self._has_classes() else drawn
 
@@ -126,17 +143,21 @@ class Forecasts:
         *,
         sample_weight: VectorLike = None,
         exposure: VectorLike = None,
+        trials: VectorLike = None,
     ) -> float:
         """Mean log density (or log probability) of y as predicted; the higher the better.
 
         The metric "log-score" of `driftglm.evaluation.compare` is a loss, minus this number.
         """
-        forecast = self.predict_distribution(X, time, exposure=exposure)
         target = np.asarray(y)
         if self._has_classes():
             target = class_numbers(target, self.classes_)
         else:
             check_numbers(target)
+            if self.family_.takes_trials:
+                both = self.family_.read_target(target, trials_of(trials, len(target)))
+                target, trials = self.family_.observed(both), both.sum(axis=1)
+        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials)
         scores = forecast.log_prob(target)
         return float(np.average(scores, weights=check_weights(sample_weight, target.size)))
 

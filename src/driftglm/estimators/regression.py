@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
+from scipy.special import ndtr
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm.estimators.base import DriftEstimator
-from driftglm.families import Family, Gaussian
+from driftglm.estimators.summary import normal_quantile
+from driftglm.families import Family, Gaussian, Student
+from driftglm.fitting.reading import Given
+from driftglm.fitting.worker_rows import Workers
 
 PAPER_NOISE = 0.5
 """The paper's loss, -sum (y - f'beta)^2, is a Gaussian likelihood of this variance."""
@@ -61,7 +69,13 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     random_state, n_jobs
         Accepted for compatibility; a fit is deterministic.
     noise
-        Noise variance: "estimate", "paper" (1/2, as the published loss implies) or a number.
+        Noise variance: "drift" (its logarithm moves from step to step), "constant", "auto"
+        (default: "drift" with the learned prior and four steps or more, else "constant"),
+        "paper" (1/2, as the published loss implies) or a number.
+    errors
+        The distribution of y about its mean: "normal" (default), "student" (heavier tails, whose
+        degrees of freedom are learned), or "auto": both are fitted, and the one of higher
+        objective is taken.
 
     Attributes
     ----------
@@ -72,7 +86,10 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
     coef_std_path_ : (T, p) posterior standard deviations (learned prior)
     inclusion_probability_ : (p,) probability of not being zero; 0 or 1 for a mode
     autocorrelation_ : (p,) posterior mean lag-1 correlation, NaN for paths never included
-    noise_variance_ : float
+    noise_variance_ : float, that of the next step
+    noise_variance_path_ : (T,) medians; see `noise_interval`
+    errors_ : "normal" or "student"
+    degrees_of_freedom_ : float, of the errors; infinite if they are normal
     objective_history_ : the ELBO, or the floored log posterior of a mode, after every pass;
         non-decreasing
     converged_, n_iter_, optimality_, stop_reason_ : how the solver ended
@@ -95,21 +112,73 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DriftEstimator._parameter_constraints,  # noqa: SLF001
-        "noise": [StrOptions({"estimate", "paper"}), Interval(Real, 0, None, closed="neither")],
+        "noise": [
+            StrOptions({"auto", "drift", "constant", "paper"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
+        "errors": [StrOptions({"normal", "student", "auto"})],
     }
 
-    noise: Literal["estimate", "paper"] | float = "estimate"
+    noise: Literal["auto", "drift", "constant", "paper"] | float = "auto"
+    errors: Literal["normal", "student", "auto"] = "normal"
 
     def _described(self) -> Family:
-        return Gaussian()
+        # Of "auto" the fit says which; an update goes on with that.
+        errors = getattr(self, "errors_", "normal") if self.errors == "auto" else self.errors
+        return Student() if errors == "student" else Gaussian()
+
+    def _fit_given(self, X: MatrixLike, given: Given, workers: Workers) -> Self:
+        self.errors_ = "normal" if self.errors == "auto" else self.errors
+        super()._fit_given(X, given, workers)
+        if self.errors == "auto":
+            normal = dict(self.__dict__)
+            self.errors_ = "student"
+            if workers.checkpoint is not None:
+                file = f"{os.fspath(workers.checkpoint)}.student"
+                workers = dataclasses.replace(workers, checkpoint=file)
+            super()._fit_given(X, given, workers)
+            if self.objective_history_[-1] <= normal["objective_history_"][-1]:
+                self.__dict__ = normal
+        return self
 
     def _noise_param(self) -> str | float:
         return PAPER_NOISE if self.noise == "paper" else self.noise
 
     @property
     def noise_variance_(self) -> float:
-        """The noise variance, as given or as estimated."""
-        return self.noise_
+        """The noise variance of the step after the last; its median, if it drifts."""
+        return self.noise_ * self._variance_of_scale
+
+    @property
+    def degrees_of_freedom_(self) -> float:
+        """Of the errors: infinite where they are normal."""
+        check_is_fitted(self, "coef_path_")
+        return self._forecaster.shape if self.errors_ == "student" else np.inf
+
+    @property
+    def _variance_of_scale(self) -> float:
+        """The variance of a Student distribution over its squared scale; 1 of normal errors."""
+        degrees = self.degrees_of_freedom_
+        return 1.0 if np.isinf(degrees) else degrees / (degrees - 2.0)
+
+    @property
+    def noise_variance_path_(self) -> FloatArray:
+        """(T,) the noise variance of every step; its median, if it drifts."""
+        check_is_fitted(self, "coef_path_")
+        path = self._forecaster.noise_at(np.arange(self._axis.n_timesteps))
+        return path * self._variance_of_scale
+
+    def noise_interval(self, level: float = 0.9) -> FloatArray:
+        """(2, T) central intervals of the noise variance of every step.
+
+        They have no width where the noise is constant: it is taken to be known.
+        """
+        check_is_fitted(self, "coef_path_")
+        reach = normal_quantile(level)
+        levels = ndtr(np.array([-reach, reach]))
+        steps = range(self._axis.n_timesteps)
+        found = [self._forecaster.noise_distribution(code).quantile(levels) for code in steps]
+        return np.array(found).T * self._variance_of_scale
 
     def predict(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
         """Predict every row with the coefficients of its step; `time=None`: the next step."""

@@ -17,8 +17,8 @@ class Step:
 
     `intercept_variance` is that of the intercept at the columns' `center`, where it is uncorrelated
     with the coefficients. A coefficient is the sum of a part of its own, of variance
-    `coef_variance`, and of what it shares with others along the `SharedDirections`: `joint` (p, R)
-    is a square root of the covariance of that.
+    `coef_variance`, and of what goes together with others, along the `SharedDirections` or because
+    they were judged jointly: `joint` (p, R) is a square root of the covariance of that.
     """
 
     coef: FloatArray

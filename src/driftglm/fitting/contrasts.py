@@ -14,16 +14,14 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.predictive import Distribution, Mixture, Normal
-from driftglm.priors.learned import intercept_log_weights
 from driftglm.priors.mixture import (
     Components,
     Tables,
     average_inplace,
     log_evidences_inplace,
-    weights_inplace,
     with_empty_steps,
 )
-from driftglm.solvers.intercepts import intercept_tables
+from driftglm.solvers.intercepts import averaged_intercept
 
 BALANCED = 1e-12
 """Weights whose sum is below this share of their sizes cancel, but for rounding."""
@@ -123,7 +121,8 @@ def contrast_of(fit: PosteriorFit, weights: FloatArray, level: float, *, hold: b
     feature, as in `Fit.held`.
 
     One feature: exact. Several, or coefficients that are held: a normal distribution with the exact
-    mean and variance, beside the exact probability of zero.
+    mean and variance, beside the exact probability of zero. Of features judged jointly the errors
+    count as correlated within one step; in contrasts of several steps they do not.
     """
     n_steps = fit.n_timesteps
     used = np.flatnonzero(weights.any(axis=0))
@@ -145,8 +144,20 @@ def contrast_of(fit: PosteriorFit, weights: FloatArray, level: float, *, hold: b
             distance = now.mean - share.mean
             mean += distance
             variance += distance**2
+    together = _variance_in_a_step(fit, weights[:n_all], held=held)
+    variance = variance if together is None else together
     zero = 0.0 if shared[1] > 0 else float(np.prod([share.zero for share in shares]))
     return _of_moments(mean, variance, zero).contrast(level)
+
+
+def _variance_in_a_step(fit: PosteriorFit, weights: FloatArray, *, held: bool) -> float | None:
+    """Variance of a contrast within one step of a fit that knows correlations, else None."""
+    steps = np.flatnonzero(weights.any(axis=1))
+    if fit.joint is None or steps.size != 1:
+        return None
+    code, row = int(steps[0]), weights[steps[0]]
+    step = fit.held(code - fit.n_timesteps + 1) if held else fit.at(code)
+    return float(row**2 @ step.coef_variance + np.sum((row @ step.joint) ** 2))
 
 
 def _exact(share: _Share, shared: tuple[float, float]) -> _Belief:
@@ -193,19 +204,10 @@ def _shares(fit: PosteriorFit, weights: FloatArray, used: IntArray) -> list[_Sha
         else:
             j += int(fit.columns.has_intercept)
             data, unit = with_empty_steps(some.h[j], some.b[j], n_more), 1.0
-            mixture = intercept_tables(float(some.scale[j]), bool(some.static[j]), len(weights))
-            phi = _intercept_phi(mixture[1], *data)
+            path = averaged_intercept(float(some.scale[j]), bool(some.static[j]), len(weights))
+            mixture, phi = (path.components, path.tables), path.posterior(*data).phi
         shares.append(_by_component(mixture, phi, data, weights[:, i] / unit))
     return shares
-
-
-def _intercept_phi(tables: Tables, h: FloatArray, b: FloatArray) -> FloatArray:
-    """Probabilities of an intercept's components, given its data."""
-    count = tables[1].size
-    evidence, parts, phi = np.empty(count), np.empty((3, count)), np.empty(count)
-    log_evidences_inplace(h, b, tables, evidence, parts)
-    weights_inplace(evidence, intercept_log_weights(count), phi)
-    return phi
 
 
 def _by_component(

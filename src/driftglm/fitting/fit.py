@@ -84,7 +84,7 @@ def fit_given(estimator: BaseEstimator, X: MatrixLike, given: Given, plan: Plan)
         with rows_on_workers(X, given, reading, workers) as (far, vectors):
             return _fitted(far, vectors, plan)
     X, y = checked(estimator, X, given.y, reading, reset=True)
-    vectors = read_vectors(reading, dataclasses.replace(given, y=y), y.size)
+    vectors = read_vectors(reading, dataclasses.replace(given, y=y), len(y))
     rows = rows_in_memory(X, vectors, reading, getattr(estimator, "feature_names_in_", None))
     return _fitted(rows, vectors, plan)
 
@@ -95,7 +95,7 @@ def fit_more(
     """Fit the rows of an earlier fit and later ones, going on from that fit."""
     X, y = checked(estimator, X, given.y, plan.reading, reset=False)
     given, axis = dataclasses.replace(given, y=y), before.axis
-    later = read_vectors(plan.reading, given, y.size, axis=axis, classes=before.classes)
+    later = read_vectors(plan.reading, given, len(y), axis=axis, classes=before.classes)
     check_later(before, later)
     rows = before.rows.extended(X, later)
     axis = dataclasses.replace(axis, n_timesteps=rows.n_timesteps)
@@ -110,16 +110,20 @@ def checked(
     """X and y as scikit-learn wants them; names and number of columns are set or compared."""
     numeric = reading.family.target == "numbers"
     checks = {"y_numeric": numeric, "reset": reset, "ensure_min_samples": 2 if reset else 1}
+    checks["multi_output"] = reading.family.takes_trials and np.ndim(y) > 1
     valid: tuple[Matrix, np.ndarray] = validate_data(estimator, X, y, **checks, **X_FORMAT)
     return valid
 
 
 def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = None) -> Fitted:
-    if plan.settings.noise is not None and not vectors.family.has_noise:
+    if plan.settings.given_noise is not None and not vectors.family.has_dispersion:
         raise DataError(
             f"family {vectors.family.name!r} has no noise variance or dispersion to be given; "
             "leave it to 'auto'."
         )
+    if plan.settings.noise == "drift":
+        _check_drift(vectors.family, plan.settings)
+    _check_shape(plan.settings.given_noise, vectors.family)
     path = plan.workers.checkpoint
     file = None if path is None else Checkpoint.at(path, _fingerprint(rows, plan))
     outcome = fit_rows(rows, plan.settings, earlier=earlier, checkpoint=file)
@@ -131,11 +135,37 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = 
     return Fitted(outcome, vectors.axis, vectors.family, vectors.classes, rows, choice)
 
 
+def _check_drift(family: Family, settings: Settings) -> None:
+    """Whether the noise may move."""
+    if not family.noise_drifts:
+        raise DataError(
+            f"noise='drift' is for noise variances and family {family.name!r} has none; "
+            "leave it to 'auto'."
+        )
+    if not settings.prior.posterior:
+        raise DataError(
+            "noise='drift' averages over what the noise may be, which a posterior mode does not; "
+            "use prior='learned', or noise='constant'."
+        )
+
+
+def _check_shape(given: float | None, family: Family) -> None:
+    """Whether a dispersion that the user gave is one of the family's."""
+    if given is None or family.has_noise or family.shape_range is None:
+        return
+    low, high = family.shape_range
+    if not low <= given <= high:
+        raise DataError(
+            f"noise={given:g}, the dispersion of family {family.name!r} ({family.noise_meaning}); "
+            f"it lies between {low:g} and {high:g}."
+        )
+
+
 def _fingerprint(rows: Rows, plan: Plan) -> Fingerprint:
     """What a checkpoint is good for: this estimator, these parameters and data."""
-    vectors = rows.y, rows.weights, rows.exposure, rows.codes * rows.y
+    vectors = rows.y, rows.weights, rows.exposure, rows.codes * rows.y.T
     sums = [rows.column_sums(), *(each.sum() for each in vectors)]
-    return Fingerprint.of(plan.reading.owner, plan.params, {"n_rows": rows.y.size}, sums)
+    return Fingerprint.of(plan.reading.owner, plan.params, {"n_rows": len(rows.y)}, sums)
 
 
 def check_later(before: Fitted, later: Vectors) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.coefficients import Columns, SharedFit, Step, importance
+from driftglm.fitting.joint import JointFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.mixture import Components, last_step_inplace
 from driftglm.solvers.intercepts import (
@@ -245,7 +246,7 @@ class ModeFit(Fit):
 
 @dataclass(frozen=True)
 class PosteriorFit(Fit):
-    """A factorised posterior under the learned prior, in natural form.
+    """A posterior under the learned prior, a product over paths, in natural form.
 
     Parameters
     ----------
@@ -258,6 +259,8 @@ class PosteriorFit(Fit):
         prior's full grid.
     h, b
         (n_paths, T) curvature and linear term of each path's likelihood.
+    joint
+        How the errors of several coefficients go together, where there are few rows.
     """
 
     posterior: ClassVar[bool] = True
@@ -269,13 +272,32 @@ class PosteriorFit(Fit):
     unit: FloatArray
     h: FloatArray
     b: FloatArray
+    joint: JointFit | None = None
 
     @classmethod
-    def of(cls, bound: Bound, state: Posterior, columns: Columns) -> PosteriorFit:
-        """Taken from where a solver ended."""
+    def of(
+        cls, bound: Bound, state: Posterior, joint: JointFit | None, columns: Columns
+    ) -> PosteriorFit:
+        """Taken from where a solver ended, or from what was made of that jointly."""
         mixture = state.phi, state.log_pi, state.components, state.grid_positions
         path = bound.unit, state.curvature, state.linear
-        return cls(*common_parts(bound, state, columns), state.variance, *mixture, *path)
+        fit = cls(*common_parts(bound, state, columns), state.variance, *mixture, *path)
+        if joint is None:
+            return fit
+        found = dataclasses.replace(fit.intercepts, h=state.intercept_h, b=state.intercept_b)
+        return dataclasses.replace(fit, intercepts=found, joint=joint)
+
+    def at(self, code: int) -> Step:
+        """A step inside the training data or after it (code >= T: forecast)."""
+        step = super().at(code)
+        if self.joint is None or code >= self.n_timesteps:
+            return step
+        return self.joint.applied(step, self.joint.correlation[code])
+
+    def ahead(self, n_steps: int) -> Step:
+        """Forecast `n_steps` after the last training step."""
+        step = super().ahead(n_steps)
+        return step if self.joint is None else self.joint.applied(step, self.joint.ahead(n_steps))
 
     def inclusion(self) -> FloatArray:
         """1 - probability of zero; 1 for what is always in, 0 for a column that says nothing.

@@ -38,7 +38,8 @@ def find_mode(rows: Rows, prior: PathPrior, runs: Runs) -> Outcome:
     objectives = [Objective.of(problem, prior) for problem in posed.problems]
     objectives, result = _maximise(objectives, responses, posed, runs)
     parts = zip(objectives, result.states, posed.columns, strict=True)
-    forecaster = Forecaster("mode", tuple(ModeFit.of(*part) for part in parts), result.state.noise)
+    fits = tuple(ModeFit.of(*part) for part in parts)
+    forecaster = Forecaster("mode", fits, result.state.noise, result.state.shape)
     ended = result.history, result.optimality, result.reason
     checks = row_checks(rows, objectives, result.states, order)
     return Outcome((forecaster,), *ended, rate=objectives[0].prior.rate_used, checks=checks)

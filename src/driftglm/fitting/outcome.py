@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.residuals import RowChecks
 from driftglm.fitting.views import ViewName
+from driftglm.objective import NoisePath
 from driftglm.solvers import StopReason
+
+N_NODES = 11
+"""Values of an uncertain noise that stand for its distribution in forecasts."""
+N_BISECTIONS = 60
+SMALLEST = 1e-300
+HALF = np.full(1, 0.5)
+
+
+@dataclass(frozen=True)
+class NoiseDistribution:
+    """What the noise of one step may be: its logarithm is a mixture of normal distributions.
+
+    `weights`, `mean` and `variance` (K,) are those of the parts, and of the logarithm.
+    """
+
+    weights: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+    def quantile(self, levels: FloatArray) -> FloatArray:
+        """Of the noise itself, by bisection."""
+        deviation = np.sqrt(self.variance)
+        at = self.mean + deviation * ndtri(levels)[:, None]
+        low, high = at.min(axis=1), at.max(axis=1)
+        if deviation.any():
+            safe = np.where(deviation > 0, deviation, SMALLEST)
+            for _ in range(N_BISECTIONS):
+                middle = 0.5 * (low + high)
+                below = ndtr((middle[:, None] - self.mean) / safe) @ self.weights < levels
+                low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(np.exp(0.5 * (low + high)))
 
 
 @dataclass(frozen=True)
@@ -25,11 +59,17 @@ class Forecaster:
         One a response.
     noise
         (T,) noise variance or dispersion of the training steps.
+    shape
+        The family's own parameter, 1 where it has none.
+    noise_path
+        The posterior of the logarithm of a noise that moves.
     """
 
     name: str
     fits: tuple[Fit, ...]
     noise: FloatArray
+    shape: float = 1.0
+    noise_path: NoisePath | None = None
 
     @property
     def posterior(self) -> bool:
@@ -42,8 +82,36 @@ class Forecaster:
         return self.fits[0].n_timesteps
 
     def noise_at(self, codes: IntArray | int) -> FloatArray:
-        """The noise of the steps of some rows, or of one step; after the last it goes on."""
-        return np.asarray(self.noise[np.minimum(np.atleast_1d(codes), self.n_timesteps - 1)])
+        """The noise of the steps of some rows, or of one step: its median where it moves.
+
+        After the last step a constant noise goes on, and one that moves is forecast.
+        """
+        if self.noise_path is None:
+            return np.asarray(self.noise[np.minimum(np.atleast_1d(codes), self.n_timesteps - 1)])
+        return self._by_step(codes, lambda code: self.noise_distribution(code).quantile(HALF))[:, 0]
+
+    def noise_nodes(self, codes: IntArray | int) -> tuple[FloatArray, FloatArray]:
+        """What the noise of some rows may be, (n_rows, J), and the (J,) probabilities of that."""
+        if self.noise_path is None:
+            return self.noise_at(codes)[:, None], np.ones(1)
+        places, weights = np.polynomial.legendre.leggauss(N_NODES)
+        levels = 0.5 + 0.5 * places
+        nodes = self._by_step(codes, lambda code: self.noise_distribution(code).quantile(levels))
+        return nodes, 0.5 * weights
+
+    def noise_distribution(self, code: int) -> NoiseDistribution:
+        """What the noise of a step may be."""
+        if self.noise_path is None:
+            last = self.noise[min(code, self.n_timesteps - 1)]
+            return NoiseDistribution(np.ones(1), np.log([last]), np.zeros(1))
+        if code < self.n_timesteps:
+            return NoiseDistribution(*self.noise_path.at_step(code))
+        return NoiseDistribution(*self.noise_path.ahead(code - self.n_timesteps + 1))
+
+    def _by_step(self, codes: IntArray | int, of_step: Callable[[int], FloatArray]) -> FloatArray:
+        """(n_rows, J) numbers of every row's step."""
+        steps, places = np.unique(np.atleast_1d(codes), return_inverse=True)
+        return np.array([of_step(int(code)) for code in steps])[places.ravel()]
 
     def steps(self, code: int, *, hold: bool, drift: bool = True) -> list[Step]:
         """Coefficients of a step, which may lie after the last, for every response.

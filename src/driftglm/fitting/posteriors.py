@@ -14,6 +14,7 @@ from driftglm.design import Design
 from driftglm.design.directions import direction_count
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
+from driftglm.fitting.joint import joint_posterior
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
 from driftglm.fitting.residuals import RowChecks, row_checks
@@ -77,7 +78,12 @@ def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | N
         attempts.append(_Attempt(view, bounds, posed, best_start))
     best = max(attempts, key=lambda each: float(each.result.history[-1]))
     result = _finished(best, runs)
-    return _outcome(best, result, row_checks(rows, best.bounds, result.states, order))
+    ends = zip(best.bounds, result.states, best.posed.columns, strict=True)
+    found = [joint_posterior(*end) for end in ends]
+    parts = zip(best.bounds, found, best.posed.columns, strict=True)
+    fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
+    checks = row_checks(rows, best.bounds, [state for state, _ in found], order)
+    return _outcome(best, result, fits, checks)
 
 
 def _basis(rows: Rows, design: Design, unit: FloatArray, prior: Learned) -> FloatArray:
@@ -119,9 +125,13 @@ def _finished(attempt: _Attempt, runs: Runs) -> SolverResult[Posterior]:
     return result.then(more)
 
 
-def _outcome(attempt: _Attempt, result: SolverResult[Posterior], checks: RowChecks) -> Outcome:
-    parts = zip(attempt.bounds, result.states, attempt.posed.columns, strict=True)
-    fits = tuple(PosteriorFit.of(*part) for part in parts)
-    forecaster = Forecaster("drifting", fits, result.state.noise)
+def _outcome(
+    attempt: _Attempt,
+    result: SolverResult[Posterior],
+    fits: tuple[PosteriorFit, ...],
+    checks: RowChecks,
+) -> Outcome:
+    end = result.state
+    forecaster = Forecaster("drifting", fits, end.noise, end.shape, end.noise_path)
     ended = result.history, result.optimality, result.reason
     return Outcome((forecaster,), *ended, view=attempt.view.name, checks=checks)

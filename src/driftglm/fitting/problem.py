@@ -13,8 +13,11 @@ from driftglm.families import Family
 from driftglm.fitting.fits import Columns
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.settings import Settings
-from driftglm.objective import Noise, Problem
+from driftglm.objective import Noise, Problem, Shape
 from driftglm.solvers.coupling import Coupling, Softmax, Uncoupled
+
+LEAST_STEPS = 4
+"""Steps with rows from which on the noise moves unless the user says."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: S
             design=design,
             family=family,
             intercepts=rows.intercepts(order),
-            noise=_noise(rows, settings.noise),
+            noise=_noise(rows, settings),
+            shape=_shape(rows, settings.given_noise),
             y=rows.target[order],
             weights=weights,
             offset=offset,
@@ -72,11 +76,26 @@ def _coupled(
     return [family.tilted(tilt) for tilt in tilts], Softmax(*start, tilts)
 
 
-def _noise(rows: Rows, given: float | None) -> Noise:
+def _noise(rows: Rows, settings: Settings) -> Noise:
     """What is known about the noise before the fit."""
-    if not rows.family.has_noise:
+    family, given = rows.family, settings.given_noise
+    if not family.has_noise:
         return Noise(given=1.0, reference=1.0)
-    return Noise(given=given, reference=rows.scale.noise, least=rows.scale.least_noise)
+    drifts = settings.noise == "drift" and family.noise_drifts
+    if settings.noise == "auto" and settings.prior.posterior and family.noise_drifts:
+        drifts = np.unique(rows.codes).size >= LEAST_STEPS
+    least = rows.scale.least_noise
+    return Noise(given=given, reference=rows.scale.noise, least=least, drifts=drifts)
+
+
+def _shape(rows: Rows, given: float | None) -> Shape:
+    """What is known about the family's own parameter before the fit."""
+    family = rows.family
+    if family.shape_range is None:
+        return Shape()
+    start = family.shape_start(rows.y, rows.weights, rows.exposure + rows.scale.center)
+    # With a noise beside it, what the user gave is that.
+    return Shape(None if family.has_noise else given, start, family.shape_range)
 
 
 def _columns(rows: Rows, design: Design) -> Columns:

@@ -11,10 +11,11 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, VectorLike
-from driftglm.data.checks import check_numbers, check_weights, log_exposure
+from driftglm._warnings import warn
+from driftglm.data.checks import check_numbers, check_weights, log_exposure, per_row
 from driftglm.data.features import Names, feature_mask, listed
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
-from driftglm.exceptions import DataError
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family, family_named
 
 TWO = 2
@@ -30,6 +31,7 @@ class Given:
     time: VectorLike = None
     sample_weight: VectorLike = None
     exposure: VectorLike = None
+    trials: VectorLike = None
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,9 @@ def read_vectors(
     family = _settled(reading, classes)
     if classes is None:
         check_numbers(y)
-        target = y.astype(np.float64)
+        target = family.read_target(y.astype(np.float64), trials_of(given.trials, n_rows))
         family.check_target(target)
+        weights = _informed(weights, family.empty(target))
     exposure = exposure_of(family, given.exposure, n_rows)
     return Vectors(target, codes, weights, exposure, axis, family, classes)
 
@@ -150,6 +153,19 @@ def exposure_of(family: Family, exposure: VectorLike, n_rows: int) -> FloatArray
     if exposure is not None and not family.takes_exposure:
         raise DataError(f"family {family.name!r} takes no exposure; leave it out.")
     return log_exposure(exposure, n_rows)
+
+
+def trials_of(trials: VectorLike, n_rows: int) -> FloatArray | None:
+    """Trials as numbers, one a row; None if there are none."""
+    return None if trials is None else per_row(trials, n_rows, "trials", "number")
+
+
+def _informed(weights: FloatArray, empty: BoolArray) -> FloatArray:
+    """Weights without those of rows that say nothing."""
+    if not empty.any():
+        return weights
+    warn(f"{int(empty.sum())} rows have no trials and are left out.", DataWarning)
+    return check_weights(np.where(empty, 0.0, weights), weights.size)
 
 
 def _settled(reading: Reading, classes: np.ndarray | None) -> Family:
@@ -195,4 +211,4 @@ def _weights(reading: Reading, y: np.ndarray, sample_weight: VectorLike) -> Vect
     if reading.class_weight is None:
         return sample_weight
     by_class = np.asarray(compute_sample_weight(reading.class_weight, y))
-    return by_class * check_weights(sample_weight, y.size)
+    return by_class * check_weights(sample_weight, len(y))

@@ -85,22 +85,24 @@ def row_checks(
     family, y, weights = rows.family, rows.y[order], rows.weights[order]
     ends = [_End.of(*pair) for pair in zip(problems, states, strict=True)]
     noise = problems[0].by_row(states[0].noise)
-    average = np.array([np.average(each, weights=weights) for each in family.responses(y)])
+    family = family.at(noise, states[0].shape)
     if family.coupled:
         # Plug-in probabilities: with uncertain eta each would be a mean over hundreds of draws.
         eta = np.column_stack([end.eta for end in ends])
         alone = np.column_stack([end.without_own()[0] for end in ends])
         forecast = family.predictive(alone, np.zeros_like(eta), noise)
+        average = [np.average(each, weights=weights) for each in family.responses(y)]
         fitted, null = family.probabilities(eta, np.zeros_like(eta)), np.tile(average, (y.size, 1))
     else:
-        shift = (rows.y - rows.target)[order]  # what was taken off y before the fit
+        # What was taken off y before the fit.
+        shift = (rows.exposure + rows.scale.center - rows.offset)[order]
         mean, variance = ends[0].without_own()
-        forecast = family.predictive(mean + shift, variance, noise)
+        forecast = family.for_rows(y).predictive(mean + shift, variance, noise)
         certain = not isinstance(states[0], Posterior)  # as a mode predicts
         fitted = family.mean(ends[0].eta + shift, CERTAIN if certain else ends[0].variance)
-        null = np.full(y.size, average[0])
-    residual = np.empty(y.size, dtype=np.float32)
-    residual[order] = quantile_residuals(forecast, y)
+        null = np.full(len(y), family.average(y, weights))
+    residual = np.empty(len(y), dtype=np.float32)
+    residual[order] = quantile_residuals(forecast, family.observed(y))
     by_step = problems[0].design.by_step
     low, high = rows.column_ranges
     return RowChecks(

@@ -14,7 +14,7 @@ from driftglm.data.matrices import dense
 from driftglm.design import ColumnDesign, Design, RowSample
 from driftglm.exceptions import DataError
 from driftglm.families import Family
-from driftglm.families.base import CERTAIN, Scale
+from driftglm.families.base import Scale
 from driftglm.fitting.column_checks import check_ranges, column_ranges
 from driftglm.fitting.reading import PER_ROW, Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
@@ -126,8 +126,8 @@ class Rows:
     @property
     def target(self) -> FloatArray:
         """Fitted: y, centred where nothing else depends on it. A large mean costs digits."""
-        centered = self.y - (self.exposure + self.scale.center)
-        return centered if self.family.quadratic else self.y
+        center = self.exposure + self.scale.center
+        return self.y - center if self.family.quadratic else self.y
 
     @property
     def offset(self) -> FloatArray:
@@ -211,7 +211,7 @@ class Rows:
         columns[np.abs(columns).max(axis=1) <= ROUNDING * np.abs(chosen).max(axis=0)] = 0.0
         static = self.static[self.always_in]
         if self.intercept:
-            columns = np.vstack([np.ones(self.y.size), columns])
+            columns = np.vstack([np.ones(self.codes.size), columns])
             static = np.concatenate([[False], static])
         square = np.average(columns**2, axis=1, weights=self.weights)
         scale = self.scale.reference / np.where(square > 0, square, 1.0)
@@ -250,8 +250,10 @@ class Rows:
                 rows = self.codes == step
                 given = self.y[rows], self.weights[rows], self.exposure[rows]
                 eta[rows] = self.exposure[rows] + self.family.center(*given)
-        curvature = self.family.curvature(self.y, eta, CERTAIN, self.weights)
-        return self.family.score(self.y, eta, CERTAIN, self.weights) / curvature, curvature
+        start = self.family.shape_start(self.y, self.weights, self.offset)
+        family = self.family.at(np.full(1, self.scale.noise), start)
+        score, curvature = family.working(self.y, eta, self.weights)
+        return score / curvature, curvature
 
     def _step_means(self, column: FloatArray, weights: FloatArray) -> FloatArray:
         """The mean of a row's step, for every row."""

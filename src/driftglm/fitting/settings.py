@@ -8,6 +8,7 @@ from typing import Literal
 from driftglm.fitting.starts import Init
 from driftglm.priors import Prior
 
+NoiseName = Literal["auto", "constant", "drift"]
 SolverName = Literal["auto", "block", "lbfgs"]
 
 
@@ -22,7 +23,8 @@ class Settings:
     solver, init, n_starts, max_iter, tol
         As the estimators have them.
     noise
-        The noise variance or dispersion if it is given; None: estimated where there is one.
+        The noise variance or dispersion if it is given; "constant" or "drift": how it is
+        estimated where there is one; "auto": whether it drifts is up to prior and steps.
     verbose
         Show progress on standard error.
     """
@@ -33,5 +35,10 @@ class Settings:
     n_starts: int = 1
     max_iter: int = 1000
     tol: float = 1e-4
-    noise: float | None = None
+    noise: float | NoiseName = "auto"
     verbose: bool = False
+
+    @property
+    def given_noise(self) -> float | None:
+        """The noise variance or dispersion if it is given."""
+        return None if isinstance(self.noise, str) else self.noise

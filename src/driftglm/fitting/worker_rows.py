@@ -218,9 +218,10 @@ def _checked(given: Given, blocks: Blocks, reading: Reading) -> Given:
             f"X has {n_rows} rows and {blocks.n_columns} columns; a fit needs 2 rows and 1 column "
             "at least."
         )
-    y = column_or_1d(given.y, warn=True)
-    if y.size != n_rows:
-        raise DataError(f"y has {y.size} values but X has {n_rows} rows; pass one value per row.")
+    two = reading.family.takes_trials and np.ndim(given.y) > 1
+    y = np.asarray(given.y) if two else column_or_1d(given.y, warn=True)
+    if len(y) != n_rows:
+        raise DataError(f"y has {len(y)} values but X has {n_rows} rows; pass one value per row.")
     if y.dtype.kind == "O" and reading.family.target == "numbers":
         y = y.astype(np.float64)
     assert_all_finite(y, estimator_name=reading.owner, input_name="y")

@@ -13,7 +13,15 @@ SHAPES: dict[str, dict[str, str]] = {
     "Components": {"k": "static dynamic rho"},
     "Forecaster": {"t": "noise"},
     "InterceptFit": {"lt": "mean variance h b", "lc": "dynamics", "l": "scale static"},
+    "JointFit": {
+        "m": "features static",
+        "tmm": "correlation",
+        "mr": "dynamic",
+        "r": "rho",
+        "gg": "gram",
+    },
     "ModeFit": {"it": "beta", "i": "alive static rho"},
+    "NoisePath": {"kt": "mean variance h b", "k": "divergence phi"},
     "PosteriorFit": {
         "it": "beta variance h b",
         "ik": "phi",
@@ -26,7 +34,7 @@ SHAPES: dict[str, dict[str, str]] = {
         "t": "deviance null_deviance",
         "p": "minimum maximum",
     },
-    "Rows": {"np": "X", "n": "y codes weights exposure", "p": "always_in static"},
+    "Rows": {"np": "X", "n": "codes weights exposure", "p": "always_in static"},
     "TextPosterior": {
         "vft": "mean variance h b",
         "vfk": "phi",
@@ -42,8 +50,9 @@ SHAPES: dict[str, dict[str, str]] = {
 def agrees(name: str, record: Any) -> bool:
     """Whether a record fits the records it is made of."""
     if name == "Forecaster":
-        lengths = {fit.n_timesteps for fit in record.fits}
-        return lengths == {record.noise.size} and bool((record.noise > 0).all())
+        return _same_noise(record)
+    if name == "Rows" and not _has_targets(record):
+        return False
     if name in {"PosteriorFit", "TextPosterior"}:
         path = record.beta if name == "PosteriorFit" else record.mean
         expected = record.components.count, record.components.n_timesteps
@@ -56,6 +65,30 @@ def agrees(name: str, record: Any) -> bool:
     return name not in {"ModeFit", "PosteriorFit"} or _same_steps(record)
 
 
+def _same_noise(forecaster: Any) -> bool:
+    lengths = {fit.n_timesteps for fit in forecaster.fits}
+    if forecaster.noise_path is not None:
+        lengths.add(forecaster.noise_path.mean.shape[1])
+    return lengths == {forecaster.noise.size} and bool((forecaster.noise > 0).all())
+
+
+def _has_targets(rows: Any) -> bool:
+    """Whether y has a number a row, or successes and failures."""
+    columns = (2,) if rows.family.takes_trials else ()
+    return bool(rows.y.shape == (rows.codes.size, *columns))
+
+
 def _same_steps(fit: Any) -> bool:
     steps = fit.beta.shape[1], fit.intercepts.mean.shape[1], fit.columns.center.shape[0]
-    return len(set(steps)) == 1 and fit.beta.shape[0] == fit.shared.mean.shape[0]
+    same = len(set(steps)) == 1 and fit.beta.shape[0] == fit.shared.mean.shape[0]
+    return same and _same_features(fit)
+
+
+def _same_features(fit: Any) -> bool:
+    joint = getattr(fit, "joint", None)  # a mode has none
+    if joint is None:
+        return True
+    known = ((joint.features >= 0) & (joint.features < fit.columns.always_in.size)).all()
+    size = joint.static.size * (1 + joint.rho.size)
+    lengths = joint.correlation.shape[0], joint.gram.shape[0]
+    return bool(known) and lengths == (fit.beta.shape[1], size)
