@@ -81,4 +81,4 @@ class Problem:
         total = float(np.sum(weights @ squares))
         if self.intercept:
             total -= float(np.sum((weights @ self.X) ** 2)) / float(weights.sum())
-        return total / self.y.size
+        return total / len(self.y)

@@ -173,7 +173,7 @@ class RidgeTS(Baseline):
 
     def _row_length(self, rows: Rows, scale: FloatArray) -> float:
         X = divided(rows.X, scale)[:, np.flatnonzero(~self._always_in())]
-        free = np.ones((rows.y.size, int(self.fit_intercept)))
+        free = np.ones((len(rows.y), int(self.fit_intercept)))
         arrays = X, free, rows.y, rows.weights, rows.offset
         return max(Problem(*arrays, self._loss, self.fit_intercept).row_length(), 1e-12)
 

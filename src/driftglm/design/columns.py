@@ -149,6 +149,25 @@ class ColumnDesign:
         kernels.shift_values_inplace(values, self.segments, full, shift)
         return values
 
+    def before(self, step: int) -> ColumnDesign:
+        """The steps before one, not centred; entries are shared, not copied."""
+        return self._of_steps(np.arange(step + 1))
+
+    def pooled(self) -> ColumnDesign:
+        """All rows in one step, not centred; entries are shared, not copied."""
+        return self._of_steps(np.array([0, self.n_timesteps]))
+
+    def _of_steps(self, ends: IntArray) -> ColumnDesign:
+        """Steps that begin and end where steps of this design do."""
+        if self.shift.any():
+            raise ValueError("a design that is centred has the means of all its rows")
+        return dataclasses.replace(
+            self,
+            segments=np.ascontiguousarray(self.segments[:, ends]),
+            step_offsets=self.step_offsets[ends],
+            center=np.zeros((self.n_features, ends.size - 1)),
+        )
+
     def with_intercept(self) -> ColumnDesign:
         """The same design and a last column of ones: no entries, measured from -1."""
         end = np.full((1, self.n_timesteps + 1), self.segments[-1, -1], dtype=np.int64)

@@ -31,6 +31,7 @@ from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
+from driftglm.fitting.averaged import Averaged
 from driftglm.fitting.fit import X_FORMAT, Fitted, Plan, fit_given, fit_more
 from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.modes import SOLVERS
@@ -45,7 +46,7 @@ from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
 
-Extrapolate = Literal["auto", "forecast", "hold", "validate"]
+Extrapolate = Literal["auto", "average", "forecast", "hold"]
 
 
 def prior_of(prior: str | Prior | type[Prior]) -> Prior:
@@ -63,7 +64,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prior": [Registered(PRIORS, classes=True), Prior],
         "solver": [StrOptions(set(SOLVERS))],
-        "extrapolate": [StrOptions({"auto", "forecast", "hold", "validate"})],
+        "extrapolate": [StrOptions({"auto", "average", "forecast", "hold"})],
         "fit_intercept": ["boolean"],
         "always_in": ["array-like", str, Integral, None],
         "static": ["array-like", str, Integral, None],
@@ -182,11 +183,6 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
                 "keep_data=True keeps all rows in the model and these are on workers; leave it "
                 "False, and fit again when there are new rows."
             )
-        if self.extrapolate == "validate":
-            raise DataError(
-                "extrapolate='validate' fits again to some of the rows, which workers do not "
-                "offer; choose 'forecast' or 'hold'."
-            )
 
     def update(
         self, X: MatrixLike, y: ArrayLike, *, time: ArrayLike, sample_weight: VectorLike = None
@@ -214,9 +210,9 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
                 "fit it with time= to update it later."
             )
         reason = StopReason(self.stop_reason_)
-        ended = self.objective_history_, self.optimality_, reason, self._view
+        ended = self.objective_history_, self.optimality_, reason
         outcome, classes = Outcome(self._forecasters, *ended), getattr(self, "classes_", None)
-        stored = self.family_, classes, self._rows, self.extrapolate_
+        stored = self.family_, classes, self._rows, self.extrapolate_, self._history
         self._report(fit_more(self, X, given, self._plan(), Fitted(outcome, self._axis, *stored)))
         return self
 
@@ -226,7 +222,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
         # An earlier fit may have been of another family, or with another prior.
         for name in ("classes_", "rate_"):
             self.__dict__.pop(name, None)
-        self._forecasters, self._view = outcome.forecasters, outcome.view
+        self._forecasters, self._history = outcome.forecasters, fitted.history
         self._checks = outcome.checks
         self._axis, self.family_ = fitted.axis, fitted.family
         self._rows = fitted.rows if self.keep_data else None
@@ -276,8 +272,10 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
 
     @property
     def _forecaster(self) -> Forecaster:
-        """The first (most often the only) way to predict."""
-        return self._forecasters[0]
+        """What predicts: the only forecaster, or the average of several."""
+        if self._history is None:
+            return self._forecasters[0]
+        return Averaged.of(self._forecasters, self._history)
 
     @property
     def noise_(self) -> float:

@@ -14,8 +14,9 @@ from driftglm.estimators.summary import normal_quantile
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.fitting.outcome import Forecaster
+from driftglm.fitting.prediction import law_of
 from driftglm.fitting.reading import class_numbers, trials_of
-from driftglm.predictive import Distribution, Mixture
+from driftglm.predictive import Distribution
 
 
 class Forecasts:
@@ -73,10 +74,8 @@ class Forecasts:
         family = self.family_
         if (given := trials_of(trials, mean.shape[0])) is not None:
             family = family.with_trials(given)
-        nodes, weights = self._forecaster.noise_nodes(self._codes(time, mean.shape[0]))
-        shape, moments = self._forecaster.shape, (mean, variance)
-        parts = [family.at(at, shape).predictive(*moments, at) for at in nodes.T]
-        return parts[0] if len(parts) == 1 else Mixture(tuple(parts), weights)
+        codes = self._codes(time, mean.shape[0])
+        return law_of(family, self._forecaster, codes, mean, variance)
 
     def predict_interval(
         self,

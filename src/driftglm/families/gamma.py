@@ -118,8 +118,8 @@ class Gamma(Family):
         return float(np.clip(spread, LEAST_START, MOST_START))
 
     def mean(self, eta: Array, variance: Array) -> Array:
-        """E[exp(eta)]."""
-        return np.asarray(np.exp(np.clip(eta + 0.5 * variance, -MOST, MOST)))
+        """That of `predictive`: E[exp(eta)] unless eta is so uncertain that a far tail decides."""
+        return uncertain_rate(eta, variance)[0]
 
     def loss(self, y: Array, eta: Array) -> Array:
         """y exp(-eta) + eta."""

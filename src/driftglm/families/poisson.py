@@ -118,8 +118,8 @@ class Poisson(Family):
         return max(float(np.sum(deviance)) / float(weights.sum()), 1.0), 1.0
 
     def mean(self, eta: Array, variance: Array) -> Array:
-        """E[exp(eta)]."""
-        return self._rate(eta, variance)
+        """That of `predictive`: E[exp(eta)] unless eta is so uncertain that a far tail decides."""
+        return uncertain_rate(eta, variance)[0]
 
     def loss(self, y: Array, eta: Array) -> Array:
         """exp(eta) - y eta."""

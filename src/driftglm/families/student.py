@@ -26,6 +26,8 @@ from driftglm.predictive import Distribution
 from driftglm.predictive import Student as StudentForecast
 
 START = 8.0
+FAR = 10.0
+"""Robust deviations from the median beyond which a row says nothing about center and scale."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,19 @@ class Student(Gaussian):
         """Between heavy tails and a normal distribution."""
         del y, weights, offset
         return START
+
+    def center(self, y: Array, weights: Array, offset: Array) -> float:
+        """The mean, no row being further off than `FAR` robust deviations."""
+        return super().center(_tamed(y - offset, weights), weights, np.zeros(1))
+
+    def reference(self, y: Array, weights: Array, offset: Array) -> float:
+        """The mean square of what the offset leaves, far-off rows tamed in the same way."""
+        left = _tamed(y - offset, weights)
+        return super().reference(left + offset, weights, offset)
+
+    def working(self, y: Array, eta: Array, weights: Array) -> tuple[Array, Array]:
+        """As of normal errors, so that both have columns centred alike."""
+        return np.asarray(weights * _tamed(y - eta, weights)), weights
 
     def _row_weights(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
         """How much a row counts, and its expected square."""
@@ -90,3 +105,18 @@ class Student(Gaussian):
         """
         squares = noise + variance * (self.degrees - 2.0) / self.degrees
         return StudentForecast(mean, np.sqrt(squares), np.full(1, self.degrees))
+
+
+def _tamed(residual: Array, weights: Array) -> Array:
+    """Residuals no further from their median than `FAR` robust deviations."""
+    middle = _median(residual, weights)
+    deviation = 1.4826 * _median(np.abs(residual - middle), weights)
+    if deviation == 0.0:
+        return residual
+    return np.clip(residual, middle - FAR * deviation, middle + FAR * deviation)
+
+
+def _median(values: Array, weights: Array) -> float:
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(reached, 0.5 * reached[-1])])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from driftglm._threads import one_thread
-from driftglm._typing import BoolArray, FloatArray
+from driftglm._typing import BoolArray, FloatArray, Matrix
+from driftglm.data.matrices import squares
 from driftglm.objective import Problem, State
 
 
@@ -18,7 +20,8 @@ class Step:
     `intercept_variance` is that of the intercept at the columns' `center`, where it is uncorrelated
     with the coefficients. A coefficient is the sum of a part of its own, of variance
     `coef_variance`, and of what goes together with others, along the `SharedDirections` or because
-    they were judged jointly: `joint` (p, R) is a square root of the covariance of that.
+    they were judged jointly: `joint` (p, R) is a square root of the covariance of that. A row is
+    measured along it from `joint_offset` (R,), which is `joint` at the center unless it is given.
     """
 
     coef: FloatArray
@@ -27,11 +30,66 @@ class Step:
     intercept_variance: float
     center: FloatArray
     joint: FloatArray
+    joint_offset: FloatArray | None = None
+
+    @property
+    def offset(self) -> FloatArray:
+        """(R,) from where rows are measured along `joint`."""
+        return self.center @ self.joint if self.joint_offset is None else self.joint_offset
+
+    def mean_of(self, X: Matrix) -> FloatArray:
+        """(n_rows,) expected eta."""
+        return np.asarray(X @ self.coef).ravel() + self.intercept
+
+    def variance_of(self, X: Matrix, squared: Matrix | None = None) -> FloatArray:
+        """(n_rows,) variance of eta; `squared` are the squares of X, if they are known."""
+        # sum_i (x_i - c_i)^2 var_i without forming x - c
+        center, v = self.center, self.coef_variance
+        squared = squares(X) if squared is None else squared
+        independent = np.asarray(squared @ v - 2 * (X @ (center * v)) + center**2 @ v)
+        variance = np.maximum(independent.ravel(), 0) + self.intercept_variance
+        if self.joint.shape[1]:
+            shared = np.asarray(X @ self.joint) - self.offset
+            variance += np.einsum("nr,nr->n", shared, shared)
+        return np.asarray(variance)
 
     @property
     def total_variance(self) -> FloatArray:
         """(p,) variance of every coefficient."""
         return np.asarray(self.coef_variance + (self.joint**2).sum(axis=1))
+
+
+def mixed(steps: Sequence[Step], weights: FloatArray) -> Step:
+    """One of several steps, each with its probability: of any row the same mean and variance.
+
+    The distance of the steps from each other is uncertainty too, and one that all rows share.
+    """
+    coef = np.einsum("k,ki->i", weights, [step.coef for step in steps])
+    intercept = float(sum(w * step.intercept for w, step in zip(weights, steps, strict=True)))
+    shares = np.array([w * step.coef_variance for w, step in zip(weights, steps, strict=True)])
+    centers = np.array([step.center for step in steps])
+    variance = shares.sum(axis=0)
+    typical = np.einsum("k,ki->i", weights, centers)
+    center = np.where(
+        variance > 0,
+        np.einsum("ki,ki->i", shares, centers) / np.where(variance > 0, variance, 1.0),
+        typical,
+    )
+    at_center = sum(w * step.intercept_variance for w, step in zip(weights, steps, strict=True))
+    apart = float(np.einsum("ki,ki->", shares, (centers - center) ** 2))
+    joint, offset = [], []
+    for root, step in zip(np.sqrt(weights), steps, strict=True):
+        joint += [root * step.joint, root * (step.coef - coef)[:, None]]
+        offset += [root * step.offset, np.array([root * (intercept - step.intercept)])]
+    return Step(
+        coef,
+        intercept,
+        variance,
+        float(at_center) + apart,
+        center,
+        np.hstack(joint),
+        np.concatenate(offset),
+    )
 
 
 @dataclass(frozen=True)

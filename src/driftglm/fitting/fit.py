@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,10 @@ from driftglm.data.timesteps import TimeAxis
 from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
-from driftglm.fitting.extrapolation import Extrapolation, settled, validated
+from driftglm.fitting.averaging import Averaging, with_history
+from driftglm.fitting.extrapolation import Extrapolation, settled
 from driftglm.fitting.fit_rows import fit_rows
+from driftglm.fitting.history import History
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
 from driftglm.fitting.rows import Rows, rows_in_memory
@@ -39,7 +40,7 @@ class Plan:
     reading, settings
         How rows are read, and how they are fitted.
     extrapolate
-        How steps after the last are predicted: as named, by "validate", or "auto".
+        How steps after the last are predicted: as named, or "auto".
     params
         Those of the estimator, for the fingerprint of a checkpoint.
     workers
@@ -66,7 +67,9 @@ class Fitted:
     rows
         The training rows.
     extrapolate
-        "forecast" or "hold".
+        "average", "forecast" or "hold".
+    history
+        How much every forecaster is trusted, where several are averaged.
     """
 
     outcome: Outcome
@@ -75,6 +78,7 @@ class Fitted:
     classes: np.ndarray | None
     rows: Rows
     extrapolate: Extrapolation
+    history: History | None = None
 
 
 def fit_given(estimator: BaseEstimator, X: MatrixLike, given: Given, plan: Plan) -> Fitted:
@@ -100,7 +104,7 @@ def fit_more(
     rows = before.rows.extended(X, later)
     axis = dataclasses.replace(axis, n_timesteps=rows.n_timesteps)
     # A mode is searched anew: zero paths could not come back otherwise.
-    earlier = before.outcome if before.outcome.forecasters[0].posterior else None
+    earlier = before if before.outcome.forecasters[0].posterior else None
     return _fitted(rows, dataclasses.replace(later, axis=axis), plan, earlier)
 
 
@@ -115,7 +119,7 @@ def checked(
     return valid
 
 
-def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = None) -> Fitted:
+def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = None) -> Fitted:
     if plan.settings.given_noise is not None and not vectors.family.has_dispersion:
         raise DataError(
             f"family {vectors.family.name!r} has no noise variance or dispersion to be given; "
@@ -126,13 +130,20 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, earlier: Outcome | None = 
     _check_shape(plan.settings.given_noise, vectors.family)
     path = plan.workers.checkpoint
     file = None if path is None else Checkpoint.at(path, _fingerprint(rows, plan))
-    outcome = fit_rows(rows, plan.settings, earlier=earlier, checkpoint=file)
-    posterior = outcome.forecasters[0].posterior
-    validate = partial(validated, rows, plan.settings)
-    choice = settled(plan.extrapolate, validate, posterior=posterior)
+    n_seen = np.unique(rows.codes).size
+    choice = settled(plan.extrapolate, n_seen, posterior=plan.settings.prior.posterior)
+    used = rows.shared() if choice == "average" else rows
+    earlier = None if before is None else before.outcome.forecasters[0]
+    outcome, history = fit_rows(used, plan.settings, earlier=earlier, checkpoint=file), None
+    if choice == "average":
+        known = None
+        if before is not None and before.history is not None:
+            known = before.outcome.forecasters, before.history
+        outcome, history = with_history(used, outcome, Averaging(plan.settings, file), known)
     if file is not None:
         file.remove()
-    return Fitted(outcome, vectors.axis, vectors.family, vectors.classes, rows, choice)
+    read = vectors.axis, vectors.family, vectors.classes
+    return Fitted(outcome, *read, rows, choice, history)
 
 
 def _check_drift(family: Family, settings: Settings) -> None:

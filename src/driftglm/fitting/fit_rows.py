@@ -6,7 +6,7 @@ from typing import cast
 
 from driftglm.fitting.checkpoint import Checkpoint
 from driftglm.fitting.modes import find_mode
-from driftglm.fitting.outcome import Outcome
+from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.posteriors import infer_posterior
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.settings import Settings
@@ -18,7 +18,7 @@ def fit_rows(
     rows: Rows,
     settings: Settings,
     *,
-    earlier: Outcome | None = None,
+    earlier: Forecaster | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Outcome:
     """Fit rows, wherever they are.
@@ -30,7 +30,7 @@ def fit_rows(
     settings
         How.
     earlier
-        An outcome of fewer steps to continue from (learned prior).
+        A fit of fewer steps to continue from (learned prior).
     checkpoint
         A file to continue from, if it is there, and to write to.
     """

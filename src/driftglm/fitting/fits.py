@@ -136,13 +136,15 @@ class Fit:
         paths, intercepts = self._forecast_paths(n_steps), self._forecast_intercepts(n_steps)
         return self._step(paths, intercepts, self.columns.center[-1])
 
-    def held(self, n_steps: int) -> Step:
+    def held(self, n_steps: int, ahead: Step | None = None) -> Step:
         """The last step's coefficients held for `n_steps`, with the forecast's uncertainty.
 
         What may happen until then is as uncertain when coefficients are held as when they are
-        forecast, and holding adds the distance between the two.
+        forecast, and holding adds the distance between the two. `ahead` is that forecast, if it is
+        known.
         """
-        last, ahead = self.at(self.n_timesteps - 1), self.ahead(n_steps)
+        last = self.at(self.n_timesteps - 1)
+        ahead = self.ahead(n_steps) if ahead is None else ahead
         if not self.posterior:
             return last
         # Intercepts are compared at the center: at x = 0 they move with the coefficients.

@@ -38,7 +38,7 @@ class NoiseDistribution:
         deviation = np.sqrt(self.variance)
         at = self.mean + deviation * ndtri(levels)[:, None]
         low, high = at.min(axis=1), at.max(axis=1)
-        if deviation.any():
+        if (high > low).any():
             safe = np.where(deviation > 0, deviation, SMALLEST)
             for _ in range(N_BISECTIONS):
                 middle = 0.5 * (low + high)
@@ -63,6 +63,8 @@ class Forecaster:
         The family's own parameter, 1 where it has none.
     noise_path
         The posterior of the logarithm of a noise that moves.
+    view
+        What the intercept of a step was taken to be (learned prior; see `views.py`).
     """
 
     name: str
@@ -70,6 +72,7 @@ class Forecaster:
     noise: FloatArray
     shape: float = 1.0
     noise_path: NoisePath | None = None
+    view: ViewName = "per-step"
 
     @property
     def posterior(self) -> bool:
@@ -86,17 +89,19 @@ class Forecaster:
 
         After the last step a constant noise goes on, and one that moves is forecast.
         """
-        if self.noise_path is None:
+        if self._noise_is_known:
             return np.asarray(self.noise[np.minimum(np.atleast_1d(codes), self.n_timesteps - 1)])
         return self._by_step(codes, lambda code: self.noise_distribution(code).quantile(HALF))[:, 0]
 
     def noise_nodes(self, codes: IntArray | int) -> tuple[FloatArray, FloatArray]:
         """What the noise of some rows may be, (n_rows, J), and the (J,) probabilities of that."""
-        if self.noise_path is None:
+        if self._noise_is_known:
             return self.noise_at(codes)[:, None], np.ones(1)
         places, weights = np.polynomial.legendre.leggauss(N_NODES)
         levels = 0.5 + 0.5 * places
         nodes = self._by_step(codes, lambda code: self.noise_distribution(code).quantile(levels))
+        if (nodes == nodes[:, :1]).all():
+            return nodes[:, :1], np.ones(1)
         return nodes, 0.5 * weights
 
     def noise_distribution(self, code: int) -> NoiseDistribution:
@@ -107,6 +112,16 @@ class Forecaster:
         if code < self.n_timesteps:
             return NoiseDistribution(*self.noise_path.at_step(code))
         return NoiseDistribution(*self.noise_path.ahead(code - self.n_timesteps + 1))
+
+    def shape_at(self, codes: IntArray | int) -> float:
+        """The family's own parameter in the steps of some rows."""
+        del codes
+        return self.shape
+
+    @property
+    def _noise_is_known(self) -> bool:
+        """Whether there is but one value the noise of a step may have."""
+        return self.noise_path is None
 
     def _by_step(self, codes: IntArray | int, of_step: Callable[[int], FloatArray]) -> FloatArray:
         """(n_rows, J) numbers of every row's step."""
@@ -139,8 +154,6 @@ class Outcome:
         The objective after every iteration.
     optimality, reason
         How close the solver came, and why it stopped.
-    view
-        What the intercept of a step was taken to be (learned prior; see `views.py`).
     rate
         The rate of the paper's priors, given or estimated.
     checks
@@ -151,7 +164,6 @@ class Outcome:
     history: FloatArray
     optimality: float
     reason: StopReason
-    view: ViewName = "per-step"
     rate: float | None = None
     checks: RowChecks | None = None
 

@@ -12,12 +12,13 @@ import numpy as np
 from driftglm._typing import FloatArray
 from driftglm.design import Design
 from driftglm.design.directions import direction_count
+from driftglm.design.scores import ArrayScores, Scores
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.joint import joint_posterior
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
-from driftglm.fitting.residuals import RowChecks, row_checks
+from driftglm.fitting.residuals import row_checks
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.solver_runs import Runs
 from driftglm.fitting.starts import Init
@@ -32,6 +33,44 @@ RACE = 10
 
 
 @dataclass(frozen=True)
+class Directions:
+    """The shared directions: those in which the columns vary most.
+
+    Parameters
+    ----------
+    basis
+        (n_features, R)
+    projected
+        (n_rows, R) rows of a design along them, not centred and sorted by step, where they are
+        known; there may be more rows than a fit has, after those it has.
+    """
+
+    basis: FloatArray
+    projected: FloatArray | None = None
+
+    @classmethod
+    def of(cls, rows: Rows, design: Design, unit: FloatArray, prior: Learned) -> Directions:
+        """Found from the rows of a fit."""
+        weight = float(rows.weights.sum())
+        count = direction_count(prior.n_directions, design.n_features, weight)
+        return cls(rows.sample().directions(design.mean, unit, count))
+
+    def shared(self, design: Design) -> SharedDirections | None:
+        """With the rows of a design along them; None where there are none."""
+        if not self.basis.size:
+            return None
+        scores: Scores = design.scores(self.basis) if self.projected is None else self._cut(design)
+        return SharedDirections(scores, self.basis)
+
+    def _cut(self, design: Design) -> ArrayScores:
+        assert self.projected is not None  # noqa: S101 (asked for where it is known)
+        taken = np.einsum("it,ir->tr", design.mean, self.basis)
+        known = self.projected[: design.n_rows]
+        centered = known - np.repeat(taken, np.diff(design.step_offsets), axis=0)
+        return ArrayScores(centered, design.step_offsets)
+
+
+@dataclass(frozen=True)
 class _Attempt:
     """A fit of one view, and what it takes to go on with it."""
 
@@ -41,11 +80,22 @@ class _Attempt:
     result: SolverResult[Posterior]
 
 
-def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | None) -> Outcome:
+def infer_posterior(
+    rows: Rows,
+    prior: Learned,
+    runs: Runs,
+    earlier: Forecaster | None,
+    *,
+    name: str = "drifting",
+    directions: Directions | None = None,
+    as_of: bool = False,
+) -> Outcome:
     """Fit rows under the learned prior; of several views of the intercepts the one of highest ELBO.
 
     A few rounds tell which; the others are not followed to their end. `earlier` is a fit of fewer
-    steps to go on from.
+    steps to go on from. The forecaster is called `name`. Shared directions are found from the rows
+    unless they are given. A fit `as_of` an earlier step is a brief one, and says nothing of what the
+    rows leave behind.
     """
     settings = runs.settings
     if settings.solver == "lbfgs":
@@ -57,21 +107,19 @@ def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | N
     views, raw, order = views_of(responses, None if earlier is None else earlier.view)
     most = settings.max_iter if len(views) == 1 else min(settings.max_iter, RACE)
     attempts: list[_Attempt] = []
-    basis: FloatArray | None = None
     for view in views:
         viewed = [replace(each, per_step_share=view.per_step_share) for each in responses]
         design = viewed[0].centered(raw, order)
         unit = design.units(viewed[0].weights[order])
-        if basis is None:
-            basis = _basis(viewed[0], design, unit, prior)
-        shared = SharedDirections(design.scores(basis), basis) if basis.size else None
+        directions = directions or Directions.of(viewed[0], design, unit, prior)
+        shared = directions.shared(design)
         posed = pose(viewed, design, order, settings)
         bounds = [Bound.of(problem, prior, unit, shared) for problem in posed.problems]
         if earlier is None:
             solver, starts = CAVISolver(flat_first=view.flat_first), _starts(viewed, bounds, runs)
         else:
-            solver = CAVISolver(warm=True)
-            starts = iter([_continued(bounds, earlier.forecasters[0])])
+            solver = CAVISolver(warm=True, brief=as_of)
+            starts = iter([_continued(bounds, earlier)])
         run = partial(runs, solver.solve, bounds, coupling=posed.coupling, max_iter=most)
         results = [run(states=start) for start in starts]
         best_start = max(results, key=lambda result: float(result.history[-1]))
@@ -82,15 +130,12 @@ def infer_posterior(rows: Rows, prior: Learned, runs: Runs, earlier: Outcome | N
     found = [joint_posterior(*end) for end in ends]
     parts = zip(best.bounds, found, best.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
-    checks = row_checks(rows, best.bounds, [state for state, _ in found], order)
-    return _outcome(best, result, fits, checks)
-
-
-def _basis(rows: Rows, design: Design, unit: FloatArray, prior: Learned) -> FloatArray:
-    """The shared directions: those in which the columns vary most."""
-    weight = float(rows.weights.sum())
-    count = direction_count(prior.n_directions, design.n_features, weight)
-    return rows.sample().directions(design.mean, unit, count)
+    end, ended = result.state, (result.history, result.optimality, result.reason)
+    known = end.noise, end.shape, end.noise_path, best.view.name
+    left = None
+    if not as_of:
+        left = row_checks(rows, best.bounds, [state for state, _ in found], order)
+    return Outcome((Forecaster(name, fits, *known),), *ended, checks=left)
 
 
 def _starts(responses: list[Rows], bounds: list[Bound], runs: Runs) -> Iterator[list[Posterior]]:
@@ -123,15 +168,3 @@ def _finished(attempt: _Attempt, runs: Runs) -> SolverResult[Posterior]:
     coupling = attempt.posed.coupling
     more = runs(CAVISolver().solve, attempt.bounds, result.states, coupling, max_iter=remaining)
     return result.then(more)
-
-
-def _outcome(
-    attempt: _Attempt,
-    result: SolverResult[Posterior],
-    fits: tuple[PosteriorFit, ...],
-    checks: RowChecks,
-) -> Outcome:
-    end = result.state
-    forecaster = Forecaster("drifting", fits, end.noise, end.shape, end.noise_path)
-    ended = result.history, result.optimality, result.reason
-    return Outcome((forecaster,), *ended, view=attempt.view.name, checks=checks)

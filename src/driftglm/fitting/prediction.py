@@ -8,8 +8,10 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray, Matrix
 from driftglm.data.matrices import squares
+from driftglm.families import Family
 from driftglm.fitting.fits import Step
 from driftglm.fitting.outcome import Forecaster
+from driftglm.predictive import Distribution, Mixture
 
 
 def eta_means(
@@ -19,7 +21,7 @@ def eta_means(
     eta = np.empty((X.shape[0], len(forecaster.fits)))
     for rows, part, steps in _by_step(forecaster, X, codes, hold=hold):
         for k, step in enumerate(steps):
-            eta[rows, k] = np.asarray(part @ step.coef).ravel() + step.intercept
+            eta[rows, k] = step.mean_of(part)
     return eta
 
 
@@ -34,15 +36,22 @@ def eta_moments(
     for rows, part, steps in _by_step(forecaster, X, codes, hold=hold, drift=drift):
         squared = squares(part)
         for k, step in enumerate(steps):
-            mean[rows, k] = np.asarray(part @ step.coef).ravel() + step.intercept
-            # sum_i (x_i - c_i)^2 var_i without forming x - c
-            center, v = step.center, step.coef_variance
-            independent = np.asarray(squared @ v - 2 * (part @ (center * v)) + center**2 @ v)
-            variance[rows, k] = np.maximum(independent.ravel(), 0) + step.intercept_variance
-            if step.joint.shape[1]:
-                shared = np.asarray(part @ step.joint) - center @ step.joint
-                variance[rows, k] += np.einsum("nr,nr->n", shared, shared)
+            mean[rows, k], variance[rows, k] = step.mean_of(part), step.variance_of(part, squared)
     return mean, variance
+
+
+def law_of(
+    family: Family,
+    forecaster: Forecaster,
+    codes: IntArray | int,
+    mean: FloatArray,
+    variance: FloatArray,
+) -> Distribution:
+    """What y may be: eta of so much mean and variance, and all the noise that there may be."""
+    nodes, weights = forecaster.noise_nodes(codes)
+    shape = forecaster.shape_at(codes)
+    parts = [family.at(at, shape).predictive(mean, variance, at) for at in nodes.T]
+    return parts[0] if len(parts) == 1 else Mixture(tuple(parts), weights)
 
 
 def _by_step(

@@ -131,6 +131,11 @@ def read_vectors(
     """Check what has one number a row; `axis` and `classes` are those of a fit to be updated."""
     y = np.asarray(given.y)
     if reading.family.target == "classes":
+        if given.trials is not None:
+            raise DataError(
+                f"family {reading.family.name!r} takes no trials; use family='beta-binomial' for "
+                "successes out of trials."
+            )
         classes = _find_classes(y) if classes is None else classes
         target = class_numbers(y, classes)
     weights = check_weights(_weights(reading, y, given.sample_weight), n_rows)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix
 from driftglm.data.features import Names
-from driftglm.data.matrices import dense
+from driftglm.data.matrices import dense, squares
 from driftglm.design import ColumnDesign, Design, RowSample
+from driftglm.design.directions import chosen_rows
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.families.base import Scale
+from driftglm.fitting.coefficients import Step
 from driftglm.fitting.column_checks import check_ranges, column_ranges
 from driftglm.fitting.reading import PER_ROW, Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
@@ -48,6 +51,8 @@ class Rows:
         How many may work on the design.
     ranges
         Least and largest value of every column, (n_features,) each, where they are known.
+    laid_out
+        What `design` gives, where it was made before, for several fits.
 
     Attributes
     ----------
@@ -67,6 +72,7 @@ class Rows:
     per_step_share: FloatArray | None = None
     threads: int = 1
     ranges: tuple[FloatArray, FloatArray] | None = None
+    laid_out: tuple[Design, IntArray] | None = None
     scale: Scale = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +85,39 @@ class Rows:
 
     def before(self, step: int) -> Rows:
         """A source of the rows before a step; whoever asks for it closes it."""
-        return self.take(self.codes < step)
+        if self.laid_out is None:
+            return self.take(self.codes < step)
+        raw, order = self.laid_out
+        chosen = order[: int(np.count_nonzero(self.codes < step))]
+        if not chosen.size:
+            raise DataError(f"there is no row before step {step}; a fit needs some.")
+        n_steps = int(self.codes[chosen].max()) + 1
+        inherited = {f.name: getattr(self, f.name) for f in fields(Rows) if f.init}
+        changed: dict[str, Any] = {name: getattr(self, name)[chosen] for name in PER_ROW}
+        changed |= {"X": None, "n_timesteps": n_steps, "per_step_share": None, "ranges": None}
+        changed["laid_out"] = cast("ColumnDesign", raw).before(n_steps), np.arange(chosen.size)
+        return EarlierRows(**(inherited | changed), whole=self, chosen=chosen)
+
+    def shared(self) -> Rows:
+        """The same rows, their columns laid out once for several fits."""
+        return replace(self, laid_out=self.design())
+
+    def constant(self) -> Rows:
+        """The same rows for coefficients that do not move."""
+        return replace(self, static=np.ones_like(self.static))
+
+    def pooled(self) -> Rows:
+        """The same rows in one step."""
+        raw, order = self.design()
+        together = {"codes": np.zeros_like(self.codes), "n_timesteps": 1, "per_step_share": None}
+        return replace(self, **together, laid_out=(cast("ColumnDesign", raw).pooled(), order))
+
+    def step_moments(self, code: int, steps: Sequence[Step]) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of eta for the rows of a step, (n, R), with any coefficients."""
+        X = self.X[np.flatnonzero(self.codes == code)]
+        squared = squares(X)
+        means, variances = [s.mean_of(X) for s in steps], [s.variance_of(X, squared) for s in steps]
+        return np.column_stack(means), np.column_stack(variances)
 
     def close(self) -> None:
         """Free what is held elsewhere; nothing is."""
@@ -95,6 +133,7 @@ class Rows:
             n_timesteps=int(self.codes[chosen].max()) + 1,
             per_step_share=None,  # it was computed from all rows, as were the ranges
             ranges=None,
+            laid_out=None,
         )
 
     def extended(self, X: Matrix, later: Vectors) -> Rows:
@@ -112,6 +151,7 @@ class Rows:
             **joined,
             n_timesteps=max(self.n_timesteps, n_steps),
             ranges=None,
+            laid_out=None,
         )
 
     def column_sums(self) -> FloatArray:
@@ -163,6 +203,8 @@ class Rows:
 
     def design(self) -> tuple[Design, IntArray]:
         """The ordinary columns as they are, and the order of the design's rows."""
+        if self.laid_out is not None:
+            return self.laid_out
         return ColumnDesign.from_matrix(
             self.ordinary, self.codes, self.n_timesteps, compact=True, threads=self.threads
         )
@@ -224,6 +266,8 @@ class Rows:
 
     def start_paths(self, kind: Init) -> FloatArray:
         """Starting paths of the ordinary columns."""
+        if kind in {"zero", "auto"}:
+            return np.zeros((int((~self.always_in).sum()), self.n_timesteps))
         return start_paths(kind, self.start_data(), self.n_timesteps)
 
     def start_data(self) -> StartData:
@@ -260,6 +304,34 @@ class Rows:
         total = np.bincount(self.codes, weights, self.n_timesteps)
         sums = np.bincount(self.codes, weights * column, self.n_timesteps)
         return np.asarray((sums / np.where(total > 0, total, 1.0))[self.codes])
+
+
+@dataclass(frozen=True)
+class EarlierRows(Rows):
+    """Rows of a source before a step: they share its columns, and `X` itself is None.
+
+    `chosen` are those rows in the `whole`, sorted by step.
+    """
+
+    whole: Rows = field(kw_only=True)
+    chosen: IntArray = field(kw_only=True)
+
+    @property
+    def ordinary(self) -> Any:
+        """The columns whose paths may be zero."""
+        return self.whole.ordinary[self.chosen]
+
+    def _always_in_columns(self) -> FloatArray:
+        columns: FloatArray = self.whole._always_in_columns()[self.chosen]  # noqa: SLF001
+        return columns
+
+    def sample(self) -> RowSample:
+        """What the shared directions are found from."""
+        rows = chosen_rows(self.codes)
+        X = self.whole.X[self.chosen[rows]]
+        X = X[:, np.flatnonzero(~self.always_in)] if self.always_in.any() else X
+        known = self.codes[rows], self.weights[rows]
+        return RowSample(X, *known, chosen=True, threads=self.threads)
 
 
 def rows_in_memory(X: Matrix, vectors: Vectors, reading: Reading, names: Names) -> Rows:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
 REACH = 1.0
 """How far one step goes at most, on the scale of the logarithm."""
@@ -52,10 +53,15 @@ class Shape:
         return self.reference if self.given is None else self.given
 
     def log_prior(self, shape: float) -> float:
-        """Log density up to a constant: Normal(log reference, 3^2) for the logarithm."""
-        if not self.learned:
+        """Log density, Normal(log reference, 3^2) of the logarithm, between the bounds.
+
+        With its constant: fits with and without such a parameter are compared.
+        """
+        if not self.learned or self.bounds is None:
             return 0.0
-        return -(float(np.log(shape / self.reference)) ** 2) / (2.0 * WIDTH**2)
+        ends = ndtr(np.log(np.array(self.bounds) / self.reference) / WIDTH)
+        constant = float(np.log(WIDTH * np.sqrt(2.0 * np.pi) * (ends[1] - ends[0])))
+        return -(float(np.log(shape / self.reference)) ** 2) / (2.0 * WIDTH**2) - constant
 
     def improved(self, log_likelihood: Callable[[float], float], shape: float) -> float:
         """A value whose log-likelihood and prior together are no lower than those of `shape`."""

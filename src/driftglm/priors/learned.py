@@ -7,7 +7,7 @@ from the features themselves, so no hyperparameter is left to tune.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from numbers import Integral, Real
 from typing import ClassVar
@@ -144,6 +144,10 @@ class Learned(Prior):
         """The correlations that so many steps can tell from each other."""
         longest = max(ANY_LENGTH, 1.0 - 1.0 / (MEMORY * n_timesteps))
         return [rho for rho in self.correlations if rho <= longest] or [min(self.correlations)]
+
+    def constant(self) -> Learned:
+        """The same for paths that do not move; weights that are given stay, and are masked."""
+        return self if self.weights is not None else replace(self, shares=(1.0,))
 
     def components(
         self, largest: float, n_rows: float, n_timesteps: int, n_seen: int | None = None

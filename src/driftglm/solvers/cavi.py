@@ -204,10 +204,13 @@ class CAVISolver(Solver[Bound, Posterior]):
     A `warm` start has paths close to final and needs no passes over the live ones alone.
     `flat_first` keeps the intercepts constant during the first round: an intercept that may move
     takes all that differs from step to step before any path is updated, and does not give it back.
+    A `brief` run from a warm start visits the paths that may matter more often than the others and
+    is content with what satisfies a cold start.
     """
 
     warm: bool = False
     flat_first: bool = False
+    brief: bool = False
 
     def run(self, run: Run[Bound, Posterior]) -> SolverResult[Posterior]:
         """Ascend until a round raises the bound by less than RISE (or RISE_SLOW) tol per row."""
@@ -216,7 +219,8 @@ class CAVISolver(Solver[Bound, Posterior]):
         n_rows = max(run.problems[0].n_rows, 1.0)  # of weights far below 1 a nat is much
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
-        n_rounds, least = 0, RISE_SLOW if self.warm or len(climb.works) > 1 else RISE
+        slow = (self.warm and not self.brief) or len(climb.works) > 1
+        n_rounds, least = 0, RISE_SLOW if slow else RISE
         if (saved := run.journal.read()) is not None:
             last, n_rounds = saved["last"], saved["n_rounds"]
             climb.resume(saved)
@@ -226,7 +230,7 @@ class CAVISolver(Solver[Bound, Posterior]):
             climb.begin()
         while not run.exhausted:
             climb.all_paths()
-            if not self.warm:
+            if not self.warm or self.brief:
                 climb.live_paths()
             rise, last = run.history[-1] - last, run.history[-1]
             if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):

@@ -100,7 +100,8 @@ class TableModel(Storable):
         -------
         DataFrame
             `prediction`, with classes also `probability` (of the second of two) or
-            `probability_<class>`; with `level` also `lower` and `upper`.
+            `probability_<class>`; with `level` also `lower` and `upper`. Of successes out of
+            trials all of these are shares.
         """
         spec = self.encoder.spec
         X = self.encoder.matrix(table)
@@ -117,10 +118,13 @@ class TableModel(Storable):
             if self.classes:
                 shares = self.estimator.predict_proba(X, **extras)
                 parts |= self._class_columns("probability", shares)
-            if spec.trials is not None:
-                extras["trials"] = role_numbers(table, spec, "trials")
             if level is not None:
+                trials = role_numbers(table, spec, "trials")
+                if trials is not None:
+                    extras["trials"] = trials
                 ends = self.estimator.predict_interval(X, level=level, **extras)
+                # Predicted is the share of successes, and so are the ends.
+                ends = ends if trials is None else ends / np.maximum(trials, 1.0)[:, None]
                 for name, values in (("lower", ends[..., 0]), ("upper", ends[..., 1])):
                     parts |= self._class_columns(name, values)
         return pd.DataFrame(parts)
@@ -197,6 +201,8 @@ def read_training(table: Table, spec: TableSpec, family: str, X: MatrixLike) -> 
         raise DataError("both a target and a time column are needed; name them.")
     if table.n_rows < LEAST_ROWS:
         raise DataError(f"{table.name} has {table.n_rows} row; {LEAST_ROWS} or more are needed.")
+    if family == "auto" and spec.trials is not None:
+        family = "beta-binomial"
     y, chosen, why = target(table, spec.target, family)
     time, found = read_times(table, spec.time, spec.freq, spec.date_format)
     if spec.exposure is not None and not family_named(chosen).takes_exposure:

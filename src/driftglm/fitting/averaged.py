@@ -1,0 +1,107 @@
+"""Forecasters mixed on the scale of eta, after the last step; before it the first alone.
+
+Coefficients are weighted means of those of the parts, so that they stay those that predict. Of any
+row, eta has the mean and the variance of the mixture: within the parts and between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.fitting.coefficients import mixed
+from driftglm.fitting.fits import Step
+from driftglm.fitting.history import History
+from driftglm.fitting.outcome import Forecaster, NoiseDistribution
+
+FIT_OF = {"drifting": "drifting", "held": "drifting", "static": "static", "pooled": "pooled"}
+"""The fit that a forecaster is read from."""
+RARE = 1e-6
+
+
+def steps_of(parts: Sequence[Part], code: int) -> list[list[Step]]:
+    """Coefficients of a step after the last, by part and response; what two share is made once."""
+    ahead: dict[str, list[Step]] = {}
+    for part in parts:
+        if part.name == "held" and "drifting" in ahead:
+            fits, n_ahead = part.forecaster.fits, code - part.forecaster.n_timesteps + 1
+            known = zip(fits, ahead["drifting"], strict=True)
+            ahead[part.name] = [fit.held(n_ahead, step) for fit, step in known]
+        else:
+            ahead[part.name] = part.steps(code)
+    return list(ahead.values())
+
+
+@dataclass(frozen=True)
+class Part:
+    """One forecaster of a mixture: a fit, how it goes on, and its weight."""
+
+    name: str
+    forecaster: Forecaster
+    weight: float
+
+    def steps(self, code: int) -> list[Step]:
+        """Coefficients of a step after the last."""
+        if self.name == "pooled":
+            return self.forecaster.steps(0, hold=False)
+        return self.forecaster.steps(code, hold=self.name == "held")
+
+    def noise(self, code: int) -> NoiseDistribution:
+        """What the noise of a step after the last may be."""
+        return self.forecaster.noise_distribution(0 if self.name == "pooled" else code)
+
+
+@dataclass(frozen=True)
+class Averaged(Forecaster):
+    """A mixture that answers as one forecaster; the fields are those of the drifting one."""
+
+    parts: tuple[Part, ...] = ()
+
+    @classmethod
+    def of(cls, forecasters: tuple[Forecaster, ...], history: History) -> Averaged:
+        """The forecasters with the weights of now."""
+        known = {each.name: each for each in forecasters}
+        weighed = [
+            (name, known[FIT_OF[name]], history.weight(name))
+            for name in history.names
+            if FIT_OF[name] in known and history.weight(name) > RARE
+        ]
+        total = sum(weight for *_, weight in weighed)
+        parts = tuple(Part(name, fit, weight / total) for name, fit, weight in weighed)
+        return cls(**vars(forecasters[0]), parts=parts)
+
+    @property
+    def weights(self) -> FloatArray:
+        """(K,) of the parts."""
+        return np.array([part.weight for part in self.parts])
+
+    def steps(self, code: int, *, hold: bool, drift: bool = True) -> list[Step]:
+        """Coefficients of a step for every response; after the last those of the mixture."""
+        if code < self.n_timesteps:
+            return super().steps(code, hold=hold, drift=drift)
+        found = steps_of(self.parts, code)
+        return [mixed(steps, self.weights) for steps in zip(*found, strict=True)]
+
+    def noise_distribution(self, code: int) -> NoiseDistribution:
+        """What the noise of a step may be; after the last, under any of the parts."""
+        if code < self.n_timesteps:
+            return super().noise_distribution(code)
+        found = [part.noise(code) for part in self.parts]
+        weights = [part.weight * each.weights for part, each in zip(self.parts, found, strict=True)]
+        means, variances = [each.mean for each in found], [each.variance for each in found]
+        together = (np.concatenate(each) for each in (weights, means, variances))
+        return NoiseDistribution(*together)
+
+    def shape_at(self, codes: IntArray | int) -> float:
+        """The family's own parameter: after the last step the geometric mean of the parts."""
+        if np.min(codes) < self.n_timesteps:
+            return self.shape
+        logs = np.log([part.forecaster.shape for part in self.parts])
+        return float(np.exp(self.weights @ logs))
+
+    @property
+    def _noise_is_known(self) -> bool:
+        return False

@@ -1,0 +1,216 @@
+"""How much history to trust: forecasters fitted as of earlier steps, and judged by the next one.
+
+Three fits give four forecasters. Each is fitted to the rows before a step, an origin, and predicts
+that step; weights follow from the densities it gave to what happened. Fits of later origins go on
+from those of earlier ones. All that a fit computes from rows is computed from those before its
+origin: the source is cut first.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from driftglm._threads import one_thread
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design import ColumnDesign
+from driftglm.exceptions import DataWarning
+from driftglm.fitting.averaged import FIT_OF, Part, steps_of
+from driftglm.fitting.checkpoint import Checkpoint
+from driftglm.fitting.history import MOST_ORIGINS, NAMES, History, Scores
+from driftglm.fitting.outcome import Forecaster, Outcome
+from driftglm.fitting.posteriors import Directions, infer_posterior
+from driftglm.fitting.prediction import law_of
+from driftglm.fitting.rows import Rows
+from driftglm.fitting.settings import Settings
+from driftglm.fitting.solver_runs import Runs
+from driftglm.priors import Learned
+
+LEAST_BEFORE = 4
+"""Steps with rows before the first origin, at least."""
+NEGLIGIBLE, N_JUDGED = 0.02, 3
+"""A fit none of whose forecasters has a larger weight after so many origins is not made again."""
+ROUGH, LAST = 30.0, 3.0
+"""At how many times the tolerance fits as of earlier steps may stop, and the last fits."""
+BRIEF = 5
+"""Passes of such a fit that goes on from another, at most: its paths are close to their end."""
+GROWTH = 3
+KINDS = ("drifting", "static", "pooled")
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """What is needed to fit the forecasters as of any step."""
+
+    settings: Settings
+    checkpoint: Checkpoint | None = None
+
+    def fit(
+        self,
+        kind: str,
+        rows: Rows,
+        earlier: Forecaster | None,
+        rough: float,
+        directions: Directions | None,
+    ) -> Forecaster:
+        """One of the three fits to some rows, going on from an earlier one."""
+        prior = cast("Learned", self.settings.prior)
+        if kind == "static":
+            rows, prior = rows.constant(), prior.constant()
+        pooled = kind == "pooled"
+        most = BRIEF if earlier is not None and rough >= ROUGH else np.inf
+        max_iter = int(min(self.settings.max_iter, most))
+        settings = replace(
+            self.settings,
+            prior=prior,
+            tol=rough * self.settings.tol,
+            max_iter=max_iter,
+            verbose=False,
+        )
+        runs = Runs(settings, self.checkpoint)
+        used = rows.pooled() if pooled else rows
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)
+                outcome = infer_posterior(
+                    used, prior, runs, earlier, name=kind, directions=directions, as_of=True
+                )
+        finally:
+            if pooled:
+                used.close()
+        return outcome.forecasters[0]
+
+    def fits(
+        self,
+        kinds: list[str],
+        rows: Rows,
+        earlier: dict[str, Forecaster],
+        rough: float,
+        directions: Directions | None,
+    ) -> dict[str, Forecaster]:
+        """Several of them, side by side where that changes no number."""
+
+        def fit(kind: str) -> Forecaster:
+            return self.fit(kind, rows, earlier.get(kind), rough, directions)
+
+        threads = 1 if self.checkpoint is not None else min(rows.threads, len(kinds))
+        if threads <= 1:
+            return {kind: fit(kind) for kind in kinds}
+        # Each would set the threads of BLAS for all.
+        with one_thread(), ThreadPoolExecutor(threads) as pool:
+            return dict(zip(kinds, pool.map(fit, kinds), strict=True))
+
+
+def with_history(
+    rows: Rows,
+    outcome: Outcome,
+    averaging: Averaging,
+    before: tuple[tuple[Forecaster, ...], History] | None = None,
+) -> tuple[Outcome, History]:
+    """An outcome with all forecasters, and how much each is to be trusted.
+
+    `before` are the forecasters and the history of a fit to fewer steps. Steps that came since
+    judge them before they learn from them.
+    """
+    known, history = before or ((), History.start())
+    fits = {each.name: each for each in known}
+    covered = known[0].n_timesteps if known else 0
+    found = _FoundDirections(rows, cast("Learned", averaging.settings.prior))
+    for code in _origins(rows.codes, covered):
+        if ((rows.codes >= covered) & (rows.codes < code)).any():
+            cut = rows.before(code)
+            try:
+                live, covered = _live(history, fits), code
+                fits = averaging.fits(live, cut, fits, ROUGH, found.as_of(cut))
+            finally:
+                cut.close()
+        history = history.then(_scores(rows, code, fits))
+        if averaging.settings.verbose:
+            _say(int(code), history)
+    others = [kind for kind in _live(history, fits) if kind != "drifting"]
+    last = averaging.fits(others, rows, fits, LAST, found.as_of(rows))
+    return replace(outcome, forecasters=(outcome.forecasters[0], *last.values())), history
+
+
+@dataclass
+class _FoundDirections:
+    """Shared directions for fits as of several steps, found again when rows are three times as many.
+
+    They are found from rows before the step, as all else is. All rows are then projected at once:
+    a row's place does not depend on the others.
+    """
+
+    rows: Rows
+    prior: Learned
+    n_rows: int = 0
+    last: Directions | None = None
+
+    def as_of(self, cut: Rows) -> Directions | None:
+        """Those for a fit to the rows of a cut; None: it finds its own."""
+        if self.rows.laid_out is None or not isinstance(self.rows.laid_out[0], ColumnDesign):
+            return None
+        n_rows = cut.codes.size
+        if self.last is None or n_rows >= GROWTH * self.n_rows:
+            raw, order = cut.design()
+            design = cut.centered(raw, order)
+            directions = Directions.of(cut, design, design.units(cut.weights[order]), self.prior)
+            whole, has_shift = self.rows.laid_out[0], bool(cast("ColumnDesign", design).shift.any())
+            # Far from zero a difference of two projections would lose digits.
+            if directions.basis.size and not has_shift:
+                directions = replace(directions, projected=whole.project(directions.basis))
+            self.last, self.n_rows = directions, n_rows
+        return self.last
+
+
+def _origins(codes: IntArray, covered: int) -> IntArray:
+    """Steps to be predicted from those before them, the last ones."""
+    possible = np.unique(codes)[LEAST_BEFORE:]
+    return possible[possible >= covered][-MOST_ORIGINS:]
+
+
+def _live(history: History, fits: dict[str, Forecaster]) -> list[str]:
+    """The fits worth making again."""
+    kinds = [kind for kind in KINDS if not fits or kind in fits]
+    if len(history.scores) < N_JUDGED:
+        return kinds
+    trusted = {FIT_OF[name] for name in NAMES if history.weight(name) > NEGLIGIBLE}
+    return [kind for kind in kinds if kind in trusted]
+
+
+def _scores(rows: Rows, code: int, fits: dict[str, Forecaster]) -> Scores:
+    """What the forecasters say of the rows of a step, which none of them has seen."""
+    now = np.flatnonzero(rows.codes == code)
+    parts = {name: Part(name, fits[FIT_OF[name]], 1.0) for name in NAMES if FIT_OF[name] in fits}
+    steps = steps_of(list(parts.values()), code)
+    means, variances = rows.step_moments(code, [step for each in steps for step in each])
+    log_density = np.full((now.size, len(NAMES)), -np.inf)
+    n_responses = len(steps[0])
+    for j, (name, part) in enumerate(parts.items()):
+        columns = slice(j * n_responses, (j + 1) * n_responses)
+        eta = means[:, columns], variances[:, columns]
+        log_density[:, NAMES.index(name)] = _log_densities(rows, now, code, part, eta)
+    n_before = np.unique(rows.codes[rows.codes < code]).size
+    return Scores.of(int(code), n_before, log_density, rows.weights[now])
+
+
+def _log_densities(
+    rows: Rows, now: IntArray, code: int, part: Part, eta: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """Of rows with this mean and variance of eta."""
+    family, y, (mean, variance) = rows.family, rows.y[now], eta
+    if not family.coupled:
+        mean, variance = mean[:, 0] + rows.exposure[now], variance[:, 0]
+    at = 0 if part.name == "pooled" else code
+    law = law_of(family.for_rows(y), part.forecaster, at, mean, variance)
+    return np.asarray(law.log_prob(family.observed(y)))
+
+
+def _say(code: int, history: History) -> None:
+    """Progress on standard error."""
+    shares = ", ".join(f"{n} {w:.0%}" for n, w in zip(NAMES, history.current, strict=True))
+    sys.stderr.write(f"driftglm: predicted step {code}; trusts {shares}\n")
