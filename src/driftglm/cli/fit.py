@@ -91,6 +91,7 @@ def _facts(rows: Training, model: TableModel, summary: pd.DataFrame) -> dict[str
         **noise,
         "converged": bool(estimator.converged_),
         "learned": learned_sentence(summary),
+        "trust": estimator.trust_sentence(),
     }
 
 
@@ -102,6 +103,8 @@ def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> N
         line += f", {family.noise_label} {model.estimator.noise_:.4g}"
     say(f"{line}.")
     say(facts["learned"])
+    if facts["trust"]:
+        say(facts["trust"])
     print_features(summary)
 
 

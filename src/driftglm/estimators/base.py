@@ -28,10 +28,12 @@ from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.summary import normal_quantile, summarise
+from driftglm.estimators.trust import Trust
 from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
 from driftglm.fitting.averaged import Averaged
+from driftglm.fitting.extrapolation import Extrapolation
 from driftglm.fitting.fit import X_FORMAT, Fitted, Plan, fit_given, fit_more
 from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.modes import SOLVERS
@@ -58,7 +60,7 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEstimator):
+class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, BaseEstimator):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -212,8 +214,16 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
         reason = StopReason(self.stop_reason_)
         ended = self.objective_history_, self.optimality_, reason
         outcome, classes = Outcome(self._forecasters, *ended), getattr(self, "classes_", None)
-        stored = self.family_, classes, self._rows, self.extrapolate_, self._history
-        self._report(fit_more(self, X, given, self._plan(), Fitted(outcome, self._axis, *stored)))
+        before = Fitted(
+            outcome,
+            self._axis,
+            self.family_,
+            classes,
+            self._rows,
+            self.extrapolate_,
+            self._history,
+        )
+        self._report(fit_more(self, X, given, self._plan(), before))
         return self
 
     def _report(self, fitted: Fitted) -> None:
@@ -239,7 +249,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Storable, BaseEst
         self.n_iter_ = outcome.n_iter
         if outcome.rate is not None:
             self.rate_ = outcome.rate
-        self.extrapolate_ = fitted.extrapolate
+        self.extrapolate_: Extrapolation = fitted.extrapolate
         self._set_coef()
         if not self.converged_:
             warn(

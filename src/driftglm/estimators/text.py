@@ -20,9 +20,12 @@ from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.base import DriftEstimator, Extrapolate, prior_of
 from driftglm.estimators.text_export import TextExports
+from driftglm.estimators.trust import Trust
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.files import Storable
+from driftglm.fitting.history import History
 from driftglm.fitting.text import FittedText, TextPlan, fit_documents
+from driftglm.fitting.text_averaging import AveragedTextStep
 from driftglm.fitting.text_data import read_counts
 from driftglm.fitting.text_fit import TextStep
 from driftglm.fitting.text_solve import TextSettings
@@ -35,7 +38,7 @@ SHARED = ("prior", "extrapolate", "freq", "max_iter", "tol", "verbose", "n_jobs"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftTextModel(TextExports, Storable, BaseEstimator):
+class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
     """Word counts given effects of the document, the effects' coefficients drifting over time.
 
     A token of a document with effects f at step t is word w with probability
@@ -75,10 +78,13 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         background="all" it is how the background drifts. "auto": with the learned prior, unless
         the background is given.
     extrapolate
-        Steps after the last: "forecast", "hold", "auto" (forecast for the learned prior, hold for
-        the others) or "validate" (the better on the last training steps). A forecast of the
-        learned prior integrates over what is not known: log_prob is then that of E[exp(eta)]. The
-        background is that of the last step, its path forecast or held like the coefficients.
+        Steps after the last: "average", "forecast", "hold" or "auto" (with the learned prior
+        average from five steps on, forecast below; hold for the others). A forecast of the learned
+        prior integrates over what is not known: log_prob is then that of E[exp(eta)]. The
+        background is that of the last step, its path forecast or held like the coefficients. The
+        average mixes forecast and held effects, and, unless `background` says what it is, the
+        backgrounds of the last, of recent and of all steps, by the probability that each gave to
+        the last two steps before it had seen them. It takes two more fits.
     freq
         Length of a timestep, as in `DriftRegressor`.
     max_iter, tol
@@ -211,7 +217,7 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
         self._axis, self.timesteps_ = fitted.axis, fitted.axis.labels
         self._fit, self.vocabulary_ = result.fit, fitted.words
         self.base_background_, self.n_contexts_ = fitted.base, fitted.n_contexts
-        self.extrapolate_ = fitted.extrapolate
+        self.extrapolate_, self._text_forecasters = fitted.extrapolate, fitted.forecasters
         self.coef_path_ = result.fit.coef_path()
         self.background_ = result.fit.background()
         self.inclusion_probability_ = result.fit.inclusion()
@@ -277,11 +283,21 @@ class DriftTextModel(TextExports, Storable, BaseEstimator):
             raise DataError("counts holds no token of the vocabulary; perplexity needs one.")
         return float(np.exp(-self.score(counts, effects, time) / total))
 
-    def _by_step(self, codes: IntArray) -> Iterator[tuple[IntArray, TextStep]]:
+    def _by_step(self, codes: IntArray) -> Iterator[tuple[IntArray, TextStep | AveragedTextStep]]:
         """Documents and the model of every step that occurs."""
         for code in np.unique(codes):
-            forecast = self.extrapolate_ == "forecast"
-            yield np.flatnonzero(codes == code), self._fit.step(int(code), forecast=forecast)
+            yield np.flatnonzero(codes == code), self._step(int(code))
+
+    def _step(self, code: int) -> TextStep | AveragedTextStep:
+        """The model of a step, which may lie after the last."""
+        if self._text_forecasters is not None:
+            return self._text_forecasters.step(self._fit, code)
+        return self._fit.step(code, forecast=self.extrapolate_ == "forecast")
+
+    @property
+    def _history(self) -> History | None:
+        """How far every forecaster is trusted, where several are averaged."""
+        return None if self._text_forecasters is None else self._text_forecasters.history
 
     # ---------------------------------------------------------------- reporting
 

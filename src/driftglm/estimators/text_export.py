@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from driftglm.data.features import feature_mask
 from driftglm.data.timesteps import Labels, TimeAxis
 from driftglm.estimators.export import dataset
 from driftglm.exceptions import DataError
-from driftglm.fitting.text_fit import TextFit
+from driftglm.fitting.text_averaging import AveragedTextStep
+from driftglm.fitting.text_fit import TextFit, TextStep
 from driftglm.plots import figures
 from driftglm.plots.labels import feature_names_of
 
@@ -29,9 +31,11 @@ class TextExports:
     vocabulary_: np.ndarray
     timesteps_: Labels
     n_features_in_: int
-    extrapolate_: str
     _axis: TimeAxis
     _fit: TextFit
+
+    @abstractmethod
+    def _step(self, code: int) -> TextStep | AveragedTextStep: ...
 
     def _codes(self, time: VectorLike, n_rows: int) -> IntArray:
         if time is None:
@@ -63,7 +67,7 @@ class TextExports:
             raise DataError(f"k={k}; ask for one word or more.")
         labels: Any = None if time is None else [time]
         code = int(self._codes(labels, 1)[0])
-        coef = self._fit.step(code, forecast=self.extrapolate_ == "forecast").coef[i]
+        coef = self._step(code).coef[i]
         shares = np.exp(log_softmax(self.base_background_[min(code, len(self.timesteps_) - 1)]))
         order = np.argsort(-np.abs(coef), kind="stable")
         chosen = np.concatenate([order[coef[order] > 0][:k], order[coef[order] < 0][:k]])

@@ -11,7 +11,7 @@ import numpy as np
 from driftglm.exceptions import DataError
 
 FACTS = "model.json"
-FORMAT = 2
+FORMAT = 3
 JSON_LIMIT = 16 * 2**20
 CHUNK = 2**20
 

@@ -22,7 +22,7 @@ from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataWarning
 from driftglm.fitting.averaged import FIT_OF, Part, steps_of
 from driftglm.fitting.checkpoint import Checkpoint
-from driftglm.fitting.history import MOST_ORIGINS, NAMES, History, Scores
+from driftglm.fitting.history import MOST_ORIGINS, NAMES, PRIOR_ROWS, History, StepScores
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.posteriors import Directions, infer_posterior
 from driftglm.fitting.prediction import law_of
@@ -56,7 +56,7 @@ class Averaging:
         rows: Rows,
         earlier: Forecaster | None,
         rough: float,
-        directions: Directions | None,
+        directions: Directions,
     ) -> Forecaster:
         """One of the three fits to some rows, going on from an earlier one."""
         prior = cast("Learned", self.settings.prior)
@@ -91,7 +91,7 @@ class Averaging:
         rows: Rows,
         earlier: dict[str, Forecaster],
         rough: float,
-        directions: Directions | None,
+        directions: Directions,
     ) -> dict[str, Forecaster]:
         """Several of them, side by side where that changes no number."""
 
@@ -117,7 +117,7 @@ def with_history(
     `before` are the forecasters and the history of a fit to fewer steps. Steps that came since
     judge them before they learn from them.
     """
-    known, history = before or ((), History.start())
+    known, history = before or ((), History.start(PRIOR_ROWS))
     fits = {each.name: each for each in known}
     covered = known[0].n_timesteps if known else 0
     found = _FoundDirections(rows, cast("Learned", averaging.settings.prior))
@@ -139,7 +139,7 @@ def with_history(
 
 @dataclass
 class _FoundDirections:
-    """Shared directions for fits as of several steps, found again when rows are three times as many.
+    """Shared directions for fits as of several steps, found again when rows have tripled.
 
     They are found from rows before the step, as all else is. All rows are then projected at once:
     a row's place does not depend on the others.
@@ -150,18 +150,17 @@ class _FoundDirections:
     n_rows: int = 0
     last: Directions | None = None
 
-    def as_of(self, cut: Rows) -> Directions | None:
-        """Those for a fit to the rows of a cut; None: it finds its own."""
-        if self.rows.laid_out is None or not isinstance(self.rows.laid_out[0], ColumnDesign):
-            return None
+    def as_of(self, cut: Rows) -> Directions:
+        """Those for a fit to the rows of a cut."""
         n_rows = cut.codes.size
         if self.last is None or n_rows >= GROWTH * self.n_rows:
             raw, order = cut.design()
             design = cut.centered(raw, order)
             directions = Directions.of(cut, design, design.units(cut.weights[order]), self.prior)
-            whole, has_shift = self.rows.laid_out[0], bool(cast("ColumnDesign", design).shift.any())
+            whole = self.rows.design()[0]
             # Far from zero a difference of two projections would lose digits.
-            if directions.basis.size and not has_shift:
+            near = isinstance(design, ColumnDesign) and not design.shift.any()
+            if directions.basis.size and near and isinstance(whole, ColumnDesign):
                 directions = replace(directions, projected=whole.project(directions.basis))
             self.last, self.n_rows = directions, n_rows
         return self.last
@@ -182,7 +181,7 @@ def _live(history: History, fits: dict[str, Forecaster]) -> list[str]:
     return [kind for kind in kinds if kind in trusted]
 
 
-def _scores(rows: Rows, code: int, fits: dict[str, Forecaster]) -> Scores:
+def _scores(rows: Rows, code: int, fits: dict[str, Forecaster]) -> StepScores:
     """What the forecasters say of the rows of a step, which none of them has seen."""
     now = np.flatnonzero(rows.codes == code)
     parts = {name: Part(name, fits[FIT_OF[name]], 1.0) for name in NAMES if FIT_OF[name] in fits}
@@ -195,7 +194,7 @@ def _scores(rows: Rows, code: int, fits: dict[str, Forecaster]) -> Scores:
         eta = means[:, columns], variances[:, columns]
         log_density[:, NAMES.index(name)] = _log_densities(rows, now, code, part, eta)
     n_before = np.unique(rows.codes[rows.codes < code]).size
-    return Scores.of(int(code), n_before, log_density, rows.weights[now])
+    return StepScores.of(int(code), n_before, log_density, rows.weights[now])
 
 
 def _log_densities(

@@ -16,8 +16,8 @@ from driftglm._typing import Matrix, MatrixLike
 from driftglm.data.timesteps import TimeAxis
 from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
-from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
 from driftglm.fitting.averaging import Averaging, with_history
+from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
 from driftglm.fitting.extrapolation import Extrapolation, settled
 from driftglm.fitting.fit_rows import fit_rows
 from driftglm.fitting.history import History

@@ -12,6 +12,7 @@ of eta (see `averaged.py`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,7 +43,7 @@ NAMES = tuple(PRIOR_ROWS)
 
 
 @dataclass(frozen=True)
-class Scores:
+class StepScores:
     """What forecasters said of one step before they saw it.
 
     Parameters
@@ -65,7 +66,9 @@ class Scores:
     mean: FloatArray
 
     @classmethod
-    def of(cls, code: int, n_before: int, log_density: FloatArray, weight: FloatArray) -> Scores:
+    def of(
+        cls, code: int, n_before: int, log_density: FloatArray, weight: FloatArray
+    ) -> StepScores:
         """From all rows of a step, thinned out where there are many.
 
         Rows are chosen by their place in the order of densities, so that the order in which they
@@ -90,8 +93,8 @@ class History:
 
     Parameters
     ----------
-    names
-        K forecasters.
+    names, prior
+        K forecasters, and the rows that the prior of the weights is worth to each.
     scores
         Of the last steps that were predicted, earliest first.
     weights
@@ -99,21 +102,21 @@ class History:
     """
 
     names: tuple[str, ...]
-    scores: tuple[Scores, ...]
+    prior: FloatArray
+    scores: tuple[StepScores, ...]
     weights: FloatArray
 
     @classmethod
-    def start(cls) -> History:
-        """Nothing was predicted yet: weights are those of the prior."""
-        prior = np.array([PRIOR_ROWS[name] for name in NAMES])
-        return cls(NAMES, (), prior[None] / prior.sum())
+    def start(cls, prior: Mapping[str, float]) -> History:
+        """Nothing was predicted yet: weights are those of the prior, rows by name."""
+        rows = np.array(list(prior.values()))
+        return cls(tuple(prior), rows, (), rows[None] / rows.sum())
 
-    def then(self, scores: Scores) -> History:
+    def then(self, scores: StepScores) -> History:
         """With one more step that was predicted."""
         known = (*self.scores, scores)[-MOST_ORIGINS:]
-        prior = np.array([PRIOR_ROWS[name] for name in self.names])
-        weights = np.vstack([self.weights, best_weights(known, prior)])[-len(known) - 1 :]
-        return History(self.names, known, weights)
+        weights = np.vstack([self.weights, best_weights(known, self.prior)])[-len(known) - 1 :]
+        return History(self.names, self.prior, known, weights)
 
     @property
     def current(self) -> FloatArray:
@@ -130,7 +133,7 @@ class History:
         return np.array([each.code for each in self.scores], dtype=np.int64)
 
 
-def best_weights(scores: tuple[Scores, ...], prior: FloatArray) -> FloatArray:
+def best_weights(scores: tuple[StepScores, ...], prior: FloatArray) -> FloatArray:
     """(K,) by EM; forecasters that the last step has no density of have none."""
     possible = np.isfinite(scores[-1].mean)
     prior = prior[possible]
@@ -158,7 +161,7 @@ def best_weights(scores: tuple[Scores, ...], prior: FloatArray) -> FloatArray:
     return out
 
 
-def independent_rows(scores: tuple[Scores, ...], densities: list[FloatArray]) -> float:
+def independent_rows(scores: tuple[StepScores, ...], densities: list[FloatArray]) -> float:
     """How many independent rows would have mean scores that vary as much as those of steps do.
 
     Scores are those of forecasters compared with each other. Between one, and the number of rows.

@@ -94,8 +94,8 @@ def infer_posterior(
 
     A few rounds tell which; the others are not followed to their end. `earlier` is a fit of fewer
     steps to go on from. The forecaster is called `name`. Shared directions are found from the rows
-    unless they are given. A fit `as_of` an earlier step is a brief one, and says nothing of what the
-    rows leave behind.
+    unless they are given. A fit `as_of` an earlier step is a brief one, and says nothing of what
+    the rows leave behind.
     """
     settings = runs.settings
     if settings.solver == "lbfgs":

@@ -109,8 +109,13 @@ class Rows:
     def pooled(self) -> Rows:
         """The same rows in one step."""
         raw, order = self.design()
-        together = {"codes": np.zeros_like(self.codes), "n_timesteps": 1, "per_step_share": None}
-        return replace(self, **together, laid_out=(cast("ColumnDesign", raw).pooled(), order))
+        return replace(
+            self,
+            codes=np.zeros_like(self.codes),
+            n_timesteps=1,
+            per_step_share=None,
+            laid_out=(cast("ColumnDesign", raw).pooled(), order),
+        )
 
     def step_moments(self, code: int, steps: Sequence[Step]) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of eta for the rows of a step, (n, R), with any coefficients."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,17 +15,20 @@ from sklearn.utils.validation import validate_data
 
 from driftglm._typing import FloatArray, MatrixLike
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
-from driftglm.exceptions import DataError, DataWarning
+from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
-from driftglm.fitting.extrapolation import LEAST_STEPS, Extrapolation, settled
+from driftglm.fitting.extrapolation import Extrapolation, settled
 from driftglm.fitting.solver_runs import progress_line
+from driftglm.fitting.text_averaging import TextForecasters, backgrounds, judged
 from driftglm.fitting.text_data import Background, Contexts, column_names
+from driftglm.fitting.text_fit import TextFit
 from driftglm.fitting.text_remote import add_up, check_counts, gathered, locate, word_engine
 from driftglm.fitting.text_solve import TextResult, TextSettings, solve_text
 from driftglm.fitting.worker_rows import Workers
 from driftglm.solvers.coupling import Uncoupled
 
-N_VALIDATION_STEPS = 2
+ROUGH = 10.0
+"""At how many times the tolerance fits as of earlier steps may stop."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class TextPlan:
         How contexts are fitted; about which mean effects are taken, and by whom words are updated,
         is settled with the contexts.
     extrapolate
-        How steps after the last are predicted: as named, by "validate", or "auto".
+        How steps after the last are predicted: as named, or "auto".
     vocabulary
         Names of the words, if given.
     owner, params
@@ -97,7 +99,9 @@ class FittedText:
     n_contexts
         How many contexts there were.
     extrapolate
-        "forecast" or "hold".
+        "average", "forecast" or "hold".
+    forecasters
+        What is averaged.
     """
 
     result: TextResult
@@ -106,6 +110,7 @@ class FittedText:
     base: FloatArray
     n_contexts: int
     extrapolate: Extrapolation
+    forecasters: TextForecasters | None = None
 
 
 def fit_documents(
@@ -119,7 +124,7 @@ def fit_documents(
     """Read, check and fit what a user gave to an estimator; any of it may be a Dask collection."""
     advice = resuming_advice(workers.checkpoint)
     with word_engine(counts, workers.n_workers, advice, verbose=plan.verbose) as engine:
-        located = locate(counts, engine, plan.extrapolate)
+        located = locate(counts, engine)
         words = _words(plan.vocabulary, located)
         table = check_counts(located, words)
         rows = validate_data(estimator, gathered(effects), accept_sparse="csr", dtype=np.float64)
@@ -136,11 +141,15 @@ def fit_documents(
         path = workers.checkpoint
         file = None if path is None else Checkpoint.at(path, _fingerprint(contexts, axis, plan))
         result, base = fit_contexts(contexts, axis.n_timesteps, plan, file)
-        validate = partial(_validated, contexts, plan, file)
-        choice = settled(plan.extrapolate, validate, posterior=result.fit.posterior_known)
+        choice = _choice(plan, contexts, result.fit)
+        forecasters = None
+        if choice == "average":
+            as_of = partial(_fit_before, contexts, plan, file)
+            forecasters = judged(contexts, _bases(contexts, plan, base), as_of)
     if file is not None:
         file.remove()
-    return FittedText(result, axis, words, base, int(contexts.codes.size), choice)
+    n_contexts = int(contexts.codes.size)
+    return FittedText(result, axis, words, base, n_contexts, choice, forecasters)
 
 
 def fit_contexts(
@@ -160,27 +169,37 @@ def fit_contexts(
     return result, base
 
 
-def _validated(contexts: Contexts, plan: TextPlan, file: Checkpoint | None) -> Extrapolation | None:
-    """Hold or forecast, by the likelihood one step ahead on the last training steps.
+def _choice(plan: TextPlan, contexts: Contexts, fit: TextFit) -> Extrapolation:
+    """How steps after the last are predicted; counts on workers cannot be looked at by step."""
+    asked = plan.extrapolate
+    if not hasattr(contexts.counts, "tocsr"):
+        if asked == "average":
+            raise DataError(
+                "extrapolate='average' looks at the counts of single steps, which stay on the "
+                "workers; choose 'forecast' or 'hold'."
+            )
+        asked = "forecast" if asked == "auto" and fit.posterior_known else asked
+    n_seen = np.unique(contexts.codes).size
+    return settled(asked, n_seen, posterior=fit.posterior_known)
 
-    None: there are too few steps to hold one out.
-    """
-    seen = np.unique(contexts.codes)
-    if seen.size < LEAST_STEPS:
-        return None
-    gain = 0.0
-    for step in seen[2:][-N_VALIDATION_STEPS:]:
-        past = contexts.before(int(step))
-        now = contexts.of_steps(np.arange(seen[-1] + 1) == step)
-        n_past = int(past.codes.max()) + 1
-        quiet = replace(plan.of_first(n_past), verbose=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)
-            fit = fit_contexts(past, n_past, quiet, file)[0].fit
-        for forecast, sign in ((True, 1.0), (False, -1.0)):
-            ahead = fit.step(int(step), forecast=forecast)
-            gain += sign * float(ahead.log_likelihoods(now.counts, now.effects).sum())
-    return "forecast" if gain > 0 else "hold"
+
+def _bases(contexts: Contexts, plan: TextPlan, base: FloatArray) -> FloatArray:
+    """(B, V) backgrounds the next step may have: one, if the user says what it is."""
+    if isinstance(plan.background, str) and plan.background == "step":
+        return backgrounds(contexts, base, float(plan.smoothing))
+    return base[-1:]
+
+
+def _fit_before(
+    contexts: Contexts, plan: TextPlan, file: Checkpoint | None, step: int
+) -> tuple[TextFit, FloatArray]:
+    """A rough fit to the contexts before a step, and the backgrounds that step may have."""
+    past = contexts.before(step)
+    n_past = int(past.codes.max()) + 1
+    rough = replace(plan.settings, tol=ROUGH * plan.settings.tol, flat=ROUGH * plan.settings.flat)
+    quiet = replace(plan.of_first(n_past), settings=rough, verbose=False)
+    result, base = fit_contexts(past, n_past, quiet, file)
+    return result.fit, _bases(past, plan, base)
 
 
 def _fingerprint(contexts: Contexts, axis: TimeAxis, plan: TextPlan) -> Fingerprint:

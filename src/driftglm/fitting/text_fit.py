@@ -141,15 +141,16 @@ class TextFit:
         taken = np.einsum("ti,wit->tw", self.center / self.unit, self._paths())
         return np.asarray(self.base - taken)
 
-    def step(self, code: int, *, forecast: bool) -> TextStep:
-        """The model of a step, which may lie after the last."""
+    def step(self, code: int, *, forecast: bool, base: FloatArray | None = None) -> TextStep:
+        """The model of a step, which may lie after the last; `base` (V,) is for its own."""
         last = self.n_timesteps - 1
         if code > last and forecast:
             coef, variance = self._ahead(code - last)
         else:
             coef, variance = self._paths()[:, :, min(code, last)], None
         coef, center = (coef / self.unit).T, self.center[min(code, last)]
-        background = self.base[min(code, last)] - np.einsum("i,iw->w", center, coef)
+        own = self.base[min(code, last)] if base is None else base
+        background = own - np.einsum("i,iw->w", center, coef)
         if variance is None:
             return TextStep(background, coef[: self.n_effects])
         uncertainty = Uncertainty.of((variance / self.unit**2).T, center, self.n_effects)

@@ -54,15 +54,10 @@ def gathered(table: object) -> Any:
     return table.compute() if hasattr(table, "compute") and on_workers(table) else table
 
 
-def locate(counts: Counts, engine: TextEngine | None, extrapolate: str) -> Counts | RemoteCounts:
+def locate(counts: Counts, engine: TextEngine | None) -> Counts | RemoteCounts:
     """Counts as they are, or by block on the workers."""
     if engine is None or not on_workers(counts):
         return counts
-    if extrapolate == "validate":
-        raise DataError(
-            "extrapolate='validate' fits to parts of the documents, which counts on workers do not "
-            "allow; choose 'forecast' or 'hold', or pass counts that are not Dask's."
-        )
     table = RemoteCounts(engine, _grid(counts), _read_block)
     for first, row in zip(table.starts, table.facts, strict=False):
         lowest, document = min(block.lowest for block in row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, MatrixLike
+from driftglm.data.timesteps import TimeAxis
 from driftglm.design import Design, RowSample
 from driftglm.design.directions import COLUMNS_PER_DIRECTION, chosen_rows
 from driftglm.distributed import sources
@@ -24,6 +25,7 @@ from driftglm.distributed.sources import Blocks
 from driftglm.distributed.worker import Spec, Summary, Wanted
 from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import FilePath, resuming_advice
+from driftglm.fitting.coefficients import Step
 from driftglm.fitting.column_checks import check_ranges
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
 from driftglm.fitting.rows import Rows
@@ -67,10 +69,55 @@ class WorkerRows(Rows):
     def take(self, keep: BoolArray) -> Rows:
         """Not offered: workers cut their rows by step alone."""
         del keep
-        raise DataError(
-            "rows on workers can be cut before a step only; choose extrapolate='forecast' or "
-            "'hold', which need no other cut."
-        )
+        raise DataError("rows on workers can be cut before a step only.")
+
+    def shared(self) -> WorkerRows:
+        """These rows: the workers have laid their columns out already."""
+        return self
+
+    def pooled(self) -> WorkerRows:
+        """The same rows in one step, opened anew; whoever asks for it closes it."""
+        vectors = self.blocks.vectors
+        codes, axis = np.zeros_like(vectors.codes), TimeAxis.single()
+        return open_rows(replace(self.blocks, vectors=replace(vectors, codes=codes, axis=axis)))
+
+    def step_moments(self, code: int, steps: Sequence[Step]) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of eta for the rows of a step, (n, R): products on the workers."""
+        means, variances = zip(*(self._moments(code, step) for step in steps), strict=True)
+        return np.column_stack(means), np.column_stack(variances)
+
+    def _moments(self, code: int, step: Step) -> tuple[FloatArray, FloatArray]:
+        """The same for one set of coefficients.
+
+        Paths that are zero in all other steps make all other rows' products zero.
+        """
+        ordinary, raw = ~self.always_in, self.raw
+        now = slice(raw.step_offsets[code], raw.step_offsets[code + 1])
+        own = self.always_in_columns[self.order[now]]
+
+        def in_step(column: FloatArray) -> FloatArray:
+            path = np.zeros((raw.n_features, self.n_timesteps))
+            path[:, code] = column[ordinary]
+            return path
+
+        v, always = step.coef_variance, self.always_in
+        taken = np.zeros(always.size)  # off the values that the workers hold, by a fit
+        if (shift := raw.engine.specs[0].shift) is not None:
+            taken[ordinary] = shift
+        center = step.center - taken
+        moments = np.zeros((2, raw.n_rows))
+        every = np.arange(raw.n_features)
+        raw.add_moments_inplace(every, in_step(step.coef), in_step(v), moments)
+        mean = moments[0, now] + own @ step.coef[always] + step.intercept + taken @ step.coef
+        cross = raw.eta(in_step(center * v))[now] + own @ (center * v)[always]
+        square = moments[1, now] + own**2 @ v[always]
+        variance = np.maximum(square - 2.0 * cross + center**2 @ v, 0.0) + step.intercept_variance
+        if step.joint.shape[1]:
+            scores = raw.scores(np.ascontiguousarray(step.joint[ordinary]))
+            along = np.column_stack([scores.times(one)[now] for one in np.eye(scores.count)])
+            shared = along + own @ step.joint[always] - (step.offset - taken @ step.joint)
+            variance += np.einsum("nr,nr->n", shared, shared)
+        return mean, variance
 
     def close(self) -> None:
         """Let the workers free what they hold for this source."""

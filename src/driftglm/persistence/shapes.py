@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 MOST_STEPS = 10**6
 """A time axis makes its labels when it is made, so that a forged length could fill memory."""
 
@@ -12,6 +14,9 @@ SHAPES: dict[str, dict[str, str]] = {
     "Columns": {"p": "always_in", "tp": "center"},
     "Components": {"k": "static dynamic rho"},
     "Forecaster": {"t": "noise"},
+    "History": {"sk": "weights", "k": "prior"},
+    "TextForecasters": {"bv": "bases"},
+    "StepScores": {"nk": "log_density", "n": "weight", "k": "mean"},
     "InterceptFit": {"lt": "mean variance h b", "lc": "dynamics", "l": "scale static"},
     "JointFit": {
         "m": "features static",
@@ -51,6 +56,8 @@ def agrees(name: str, record: Any) -> bool:
     """Whether a record fits the records it is made of."""
     if name == "Forecaster":
         return _same_noise(record)
+    if name == "History":
+        return _same_forecasters(record)
     if name == "Rows" and not _has_targets(record):
         return False
     if name in {"PosteriorFit", "TextPosterior"}:
@@ -70,6 +77,14 @@ def _same_noise(forecaster: Any) -> bool:
     if forecaster.noise_path is not None:
         lengths.add(forecaster.noise_path.mean.shape[1])
     return lengths == {forecaster.noise.size} and bool((forecaster.noise > 0).all())
+
+
+def _same_forecasters(history: Any) -> bool:
+    """Whether all is about the same forecasters and as many steps."""
+    count = len(history.names)
+    sizes = {each.mean.size for each in history.scores} | {history.weights.shape[1]}
+    known = bool(np.isfinite(history.weights).all() and (history.weights >= 0).all())
+    return sizes == {count} and len(history.weights) == len(history.scores) + 1 and known
 
 
 def _has_targets(rows: Any) -> bool:

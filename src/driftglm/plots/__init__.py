@@ -5,6 +5,7 @@ from driftglm.plots.models import (
     plot_comparison,
     plot_heatmap,
     plot_paths,
+    plot_weights,
     plot_words,
 )
 
@@ -13,5 +14,6 @@ __all__ = [
     "plot_comparison",
     "plot_heatmap",
     "plot_paths",
+    "plot_weights",
     "plot_words",
 ]

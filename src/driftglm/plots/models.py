@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from driftglm._typing import FloatArray
@@ -127,6 +128,11 @@ def plot_comparison(comparison: object, *, metric: Literal["within"] | None = No
         )
     figure: Figure = comparison.plot(metric=metric)
     return figure
+
+
+def plot_weights(weights: pd.DataFrame) -> Figure:
+    """How much every forecaster is trusted over time; the same as `model.plot_weights()`."""
+    return figures.comparison(weights, "weight in the forecast")
 
 
 def plot_words(model: object, effect: str | int, words: Features = None, k: int = 8) -> Figure:

@@ -61,6 +61,8 @@ def _fit(model: DriftEstimator | DriftTextModel) -> dict[str, str]:
     if hasattr(model, "classes_"):
         out["classes"] = f"{len(model.classes_):,}"
     out["extrapolation"] = getattr(model, "extrapolate_", "")
+    if trusted := model.trust_sentence():
+        out["trust"] = trusted
     family = None if is_text else model.family_
     if family is not None and family.noise_label is not None and family.has_dispersion:
         meaning = f" ({family.noise_meaning})" if family.noise_meaning else ""
