@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import expit
-from scipy.stats import betabinom, gamma, nbinom
+from scipy.stats import betabinom, gamma, nbinom, norm
 
 from driftglm import DriftGLM
 from driftglm.families import BetaBinomial, Gamma, NegativeBinomial
@@ -96,7 +96,8 @@ def test_the_learned_dispersion_is_the_best_of_the_objective(family, prior):
     panel = simulate_panel(family=family, n_features=3, n_active=3, rows_per_step=80, scale=0.6)
     settings = {"family": family, "prior": prior, "tol": 1e-6, "max_iter": 5000}
     free = DriftGLM(**settings).fit(panel.X, panel.y, time=panel.time)
-    start = DriftGLM(family=family)._described().shape_start
+    described = DriftGLM(family=family)._described()
+    start, limits = described.shape_start, described.shape_range
     rows = panel.y, np.ones(len(panel.y)), np.zeros(len(panel.y))
     reference = start(*rows)
 
@@ -104,7 +105,9 @@ def test_the_learned_dispersion_is_the_best_of_the_objective(family, prior):
         """The objective of a given dispersion, and the prior that an estimated one has."""
         shape = float(np.exp(log_shape))
         model = DriftGLM(noise=shape, **settings).fit(panel.X, panel.y, time=panel.time)
-        return model.objective_history_[-1] - np.log(shape / reference) ** 2 / 18
+        ends = norm.cdf(np.log(np.array(limits) / reference) / 3)
+        constant = np.log(3 * np.sqrt(2 * np.pi) * (ends[1] - ends[0]))
+        return model.objective_history_[-1] - np.log(shape / reference) ** 2 / 18 - constant
 
     here = np.log(free.noise_)
     assert_allclose(free.objective_history_[-1], value(here), rtol=1e-9, atol=1e-4)

@@ -334,15 +334,6 @@ def test_whatever_the_start_the_end_is_a_posterior(init, n_classes, make_class_r
     assert abs(model.objective_history_[-1] - plain.objective_history_[-1]) < 5.0
 
 
-@CLASSES
-def test_validation_holds_or_forecasts(n_classes, make_class_rows):
-    X, y, time = make_class_rows(n_classes)
-    model = DriftClassifier(prior="exact", extrapolate="validate").fit(X, y, time=time)
-    assert model.extrapolate_ in {"hold", "forecast"}
-    expected = DriftClassifier(prior="exact", extrapolate=model.extrapolate_).fit(X, y, time=time)
-    assert_array_equal(model.coef_, expected.coef_)
-
-
 def test_too_few_iterations_are_a_warning(make_class_rows):
     X, y, time = make_class_rows(3)
     with pytest.warns(ConvergenceWarning, match=r"stopped after 2 iterations \(max_iter\)"):

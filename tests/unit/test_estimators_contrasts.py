@@ -111,9 +111,9 @@ def test_two_features_differ_by_what_they_do(fitted):
 
 
 def test_features_that_are_always_in_or_static_have_contrasts(rows):
-    model = DriftRegressor(always_in=[0, 2], static=[2, 3], noise="constant").fit(
-        rows.X, rows.y, time=rows.time
-    )
+    model = DriftRegressor(
+        always_in=[0, 2], static=[2, 3], noise="constant", extrapolate="forecast"
+    ).fit(rows.X, rows.y, time=rows.time)
     for i in (0, 2, 3):
         found = model.contrast({(i, 2004): 1.0})
         expected = [model.coef_path_[4, i], model.coef_std_path_[4, i]]

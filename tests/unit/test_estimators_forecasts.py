@@ -120,20 +120,3 @@ def test_holding_keeps_the_last_step_for_ever(rows, fitted):
     forecast = np.ptp(fitted.predict_interval(rows.X), axis=1)
     # The step to come is no more certain for being predicted with the last one's coefficients.
     assert (np.ptp(held.predict_interval(rows.X), axis=1) >= forecast - 1e-12).all()
-
-
-@pytest.mark.parametrize(("world", "expected"), [("reverting", "forecast"), ("switch", "hold")])
-def test_validation_chooses_what_predicts_better(world, expected):
-    rng = np.random.default_rng(3)
-    time = np.repeat(np.arange(9), 60)
-    X = rng.normal(size=(time.size, 4))
-    if world == "reverting":
-        paths = 1.0 + 0.8 * rng.normal(size=(9, 4))
-    else:  # a jump at step 4, then nothing moves: reverting to the mean would be wrong
-        paths = np.where(np.arange(9)[:, None] < 4, -1.0, 1.0) * np.ones(4)
-    y = (X * paths[time]).sum(axis=1) + 0.3 * rng.normal(size=time.size)
-    model = DriftRegressor(extrapolate="validate").fit(X, y, time=time)
-    assert model.extrapolate_ == expected
-    other = DriftRegressor(extrapolate=expected).fit(X, y, time=time)
-    assert_array_equal(model.coef_, other.coef_)
-    assert model.intercept_ == other.intercept_

@@ -20,13 +20,15 @@ def panel(family="gaussian", **options):
 @pytest.fixture(scope="module")
 def numbers():
     data = panel()
-    return data, DriftRegressor(noise="constant").fit(data.X, data.y, time=data.time)
+    return data, DriftRegressor(noise="constant", extrapolate="forecast").fit(
+        data.X, data.y, time=data.time
+    )
 
 
 @pytest.fixture(scope="module")
 def counts():
     data = panel("poisson", intercept=0.5)
-    return data, DriftPoissonRegressor().fit(data.X, data.y, time=data.time)
+    return data, DriftPoissonRegressor(extrapolate="forecast").fit(data.X, data.y, time=data.time)
 
 
 @pytest.fixture(scope="module")

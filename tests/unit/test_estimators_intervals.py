@@ -44,7 +44,9 @@ def test_a_coefficients_interval_is_mean_and_deviations(fitted):
 
 @pytest.mark.parametrize("step", [0, 4, N_STEPS - 1, N_STEPS + 2])
 def test_a_prediction_interval_adds_up_coefficients_level_and_noise(step, rows):
-    fitted = DriftRegressor(noise="constant").fit(rows.X, rows.y, time=rows.time)
+    fitted = DriftRegressor(noise="constant", extrapolate="forecast").fit(
+        rows.X, rows.y, time=rows.time
+    )
     X, time = rows.X[:20] * 3, np.full(20, 2000 + step)
     interval = fitted.predict_interval(X, time=time, level=0.9)
     assert_allclose(interval.mean(axis=1), fitted.predict(X, time=time), rtol=1e-9, atol=1e-12)

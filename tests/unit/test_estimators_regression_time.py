@@ -45,7 +45,7 @@ def test_without_time_rows_are_predicted_for_the_next_step(panel_rows):
 
 def test_a_model_without_time_has_one_step(panel_rows):
     X, y, _ = panel_rows
-    for extrapolate in ("hold", "forecast", "validate"):
+    for extrapolate in ("hold", "forecast"):
         model = drift(extrapolate=extrapolate).fit(X, y)
         assert model.coef_path_.shape == (1, 5)
         assert_array_equal(model.coef_, model.coef_path_[0])
@@ -68,7 +68,7 @@ def labelled(time, kind):
 
 
 @pytest.mark.parametrize("kind", ["datetime", "period", "category", "every fifth", "float"])
-@pytest.mark.parametrize("extrapolate", ["hold", "validate"])
+@pytest.mark.parametrize("extrapolate", ["hold", "forecast"])
 def test_labels_of_any_kind_give_the_same_fit(kind, extrapolate, panel_rows):
     X, y, time = panel_rows
     labels, params = labelled(time, kind)
@@ -157,45 +157,11 @@ def test_predict_needs_time_of_the_kind_fitted(panel_rows):
 # --------------------------------------------------------------------------- extrapolation
 
 
-def test_validation_forecasts_where_things_revert(rng):
-    """The intercept jumps about its mean: the last one says nothing about the next."""
-    time = np.repeat(np.arange(12), 25)
-    X = rng.normal(size=(time.size, 2))
-    intercept = 2.0 * rng.normal(size=12)
-    y = intercept[time] + 0.3 * rng.normal(size=time.size)
-    model = drift(extrapolate="validate").fit(X, y, time=time)
-    assert model.extrapolate_ == "forecast"
-    assert abs(model.intercept_ - intercept.mean()) < abs(
-        model.intercept_path_[-1] - intercept.mean()
-    )
-
-
-def test_validation_holds_where_things_stay(rng):
-    """Constant effects: any fading toward zero is a loss."""
-    time = np.repeat(np.arange(8), 40)
-    X = rng.normal(size=(time.size, 3))
-    y = X @ [2.0, -1.0, 0.0] + 0.3 * rng.normal(size=time.size)
-    model = drift(extrapolate="validate", fit_intercept=False).fit(X, y, time=time)
-    assert model.extrapolate_ == "hold"
-    assert_array_equal(model.coef_, model.coef_path_[-1])
-
-
 def test_the_papers_priors_hold_by_default(panel_rows):
     X, y, time = panel_rows
     model = drift().fit(X, y, time=time)
     assert model.extrapolate_ == "hold"
     assert_array_equal(model.coef_, model.coef_path_[-1])
-
-
-@pytest.mark.parametrize("labels", [[0, 4, 5, 6, 7], [0, 1, 2, 5, 6]])
-def test_validation_can_cope_with_gaps_and_steps_of_no_weight(labels, rng):
-    time = np.repeat(labels, 20)
-    X = rng.normal(size=(time.size, 2))
-    y = X[:, 0] + 0.3 * rng.normal(size=time.size)
-    weights = np.where(time == 0, 0.0, 1.0)
-    for sample_weight in (None, weights):
-        model = drift(extrapolate="validate").fit(X, y, time=time, sample_weight=sample_weight)
-        assert model.extrapolate_ in {"hold", "forecast"}
 
 
 def test_dates_need_a_freq_and_freq_needs_time(panel_rows):

@@ -33,7 +33,7 @@ def test_amounts_and_their_dispersion_are_found(tmp_path):
     exposed = DriftGLM(family="gamma").fit(
         panel.X, panel.y * hours, time=panel.time, exposure=hours
     )
-    assert_allclose(exposed.coef_path_, model.coef_path_, atol=1e-3)
+    assert_allclose(exposed.coef_path_, model.coef_path_, atol=2e-3)
     twice = exposed.predict(panel.X_next, exposure=2.0)
     assert_allclose(twice, 2 * exposed.predict(panel.X_next), rtol=1e-12)
     model.save(tmp_path / "model.drift")

@@ -30,5 +30,10 @@ def test_dispersion_scales_the_deviance_and_its_best_value_is_the_mean_deviance(
 
 
 def test_the_mean_integrates_the_uncertainty_out():
-    found = Poisson().mean(np.array([0.4]), np.array([1.7]))
-    assert_allclose(found[0], np.exp(0.4 + 0.85), rtol=1e-12)
+    found = Poisson().mean(np.array([0.4]), np.array([0.1]))
+    assert_allclose(found[0], np.exp(0.4 + 0.05), rtol=3e-3)
+    # Of a wide posterior not the far tail, whose mean says nothing of what will be counted.
+    wide = Poisson().mean(np.array([0.4]), np.array([20.0]))
+    assert np.exp(0.4) < wide[0] < np.exp(0.4 + 5.0)
+    law = Poisson().predictive(np.array([0.4]), np.array([20.0]), np.ones(1))
+    assert_allclose(wide, law.mean, rtol=1e-12)

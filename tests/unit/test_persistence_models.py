@@ -250,7 +250,7 @@ OPTIONS = [
     {"always_in": pd.Index(["b", "c"]), "static": pd.Index([0], name="n")},
     {"static": range(2), "random_state": np.int64(3), "tol": np.float64(1e-3)},
     {"static": ("b",), "fit_intercept": False, "n_jobs": 1, "random_state": 7},
-    {"static": pd.Series(["b"], name="s"), "extrapolate": "validate"},
+    {"static": pd.Series(["b"], name="s"), "extrapolate": "average"},
 ]
 
 

@@ -62,7 +62,7 @@ def test_signal_of_all_columns_is_found_and_predicted(rng):
 def test_intervals_know_what_rows_share(rng):
     """The variance of a row by hand: own parts one by one, the shared part with its covariance."""
     X, _, y, time = panel(rng)
-    model = DriftRegressor(noise="constant").fit(X, y, time=time)
+    model = DriftRegressor(noise="constant", extrapolate="forecast").fit(X, y, time=time)
     step = model._fits[0].ahead(1)
     assert step.joint.shape[1] > 0
     away = X[:5] - step.center
@@ -112,7 +112,7 @@ def test_what_columns_explain_from_step_to_step_is_not_taken_for_an_intercept():
         X, y, time = persistent(np.random.default_rng(seed), free=False)
         model = DriftRegressor().fit(X[time < 13], y[time < 13], time=time[time < 13])
         errors.append(np.mean((y - model.predict(X))[time == 13] ** 2))
-        views.append(model._view)
+        views.append(model._forecasters[0].view)
     assert np.mean(errors) < 0.30, "noise alone is 0.25"
     assert views.count("residual") >= 4
 
@@ -121,7 +121,7 @@ def test_intercepts_that_move_by_themselves_are_seen_as_such():
     views = []
     for seed in range(4):
         X, y, time = persistent(np.random.default_rng(seed), free=True)
-        views.append(DriftRegressor().fit(X, y, time=time)._view)
+        views.append(DriftRegressor().fit(X, y, time=time)._forecasters[0].view)
     assert views.count("per-step") >= 3
 
 
@@ -129,9 +129,9 @@ def test_an_update_keeps_the_view():
     X, y, time = persistent(np.random.default_rng(0), free=False)
     first, later = time < 12, time >= 12
     model = DriftRegressor(keep_data=True).fit(X[first], y[first], time=time[first])
-    view = model._view
+    view = model._forecasters[0].view
     model.update(X[later], y[later], time=time[later])
-    assert model._view == view
+    assert model._forecasters[0].view == view
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -144,7 +144,7 @@ def test_counts_whose_intercepts_were_constant_first_are_not_stuck_there(seed):
     eta = factors @ rng.normal(size=4) * 0.5
     y = rng.poisson(3.0 * np.exp(np.clip(eta, -4, 4)))
     model = DriftPoissonRegressor().fit(X, y, time=time)
-    assert model._view == "residual"
+    assert model._forecasters[0].view == "residual"
     assert model.converged_  # a warning, and thus an error, if not
     assert 0 < model._fits[0].intercepts.dynamics[0, 0] < 1, "the intercept may move"
 
@@ -176,12 +176,18 @@ def test_what_a_row_is_expected_to_be_is_what_the_bound_was_computed_with(rng, m
     X, eta, _, time = panel(rng)
     exposure = rng.uniform(0.5, 5.0, size=300)
     y = rng.poisson(exposure * np.exp(np.clip(eta, -3, 3)))
-    model = DriftPoissonRegressor(always_in=[0], static=[1, 2])
-    ends = []
-    report = posteriors._outcome
-    monkeypatch.setattr(posteriors, "_outcome", lambda *end: ends.append(end) or report(*end))
+    model = DriftPoissonRegressor(always_in=[0], static=[1, 2], extrapolate="forecast")
+    attempts, results = [], []
+    finished = posteriors._finished
+
+    def spied(attempt, runs):
+        attempts.append(attempt)
+        results.append(finished(attempt, runs))
+        return results[-1]
+
+    monkeypatch.setattr(posteriors, "_finished", spied)
     model.fit(X, y, time=time, exposure=exposure)
-    ((attempt, result, *_),) = ends
+    (attempt,), (result,) = attempts, results
     state = result.states[0]
     assert state.shared.variance > 0
     mean, variance = model._eta_moments(X, time, exposure)

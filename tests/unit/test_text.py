@@ -147,10 +147,10 @@ def test_without_time_there_is_one_step():
     assert_allclose(model.log_prob(TEXT.effects), log_softmax(eta, axis=1), atol=1e-12)
 
 
-@pytest.mark.parametrize("extrapolate", ["auto", "forecast", "hold", "validate"])
+@pytest.mark.parametrize("extrapolate", ["auto", "forecast", "hold"])
 def test_steps_after_the_last(extrapolate):
     model = fitted(extrapolate=extrapolate)
-    assert model.extrapolate_ in {"forecast", "hold"}
+    assert model.extrapolate_ == ("average" if extrapolate == "auto" else extrapolate)
     near = model.log_prob(TEXT.effects_next)
     assert_allclose(near, model.log_prob(TEXT.effects_next, time=np.full(15, 6)))
     far = model.log_prob(TEXT.effects_next, time=np.full(15, 40))
@@ -224,10 +224,11 @@ def test_a_path_of_the_background_undoes_what_averaging_over_documents_gets_wron
     assert errors[1] < 0.2 * errors[0]
 
 
-def test_validate_works_with_a_given_background():
+def test_a_given_background_is_not_averaged():
     theta = np.zeros((6, 30))
-    model = fitted(extrapolate="validate", background=theta, prior="fixed")
+    model = fitted(background=theta)
     assert_array_equal(model.background_, theta)
+    assert list(model.extrapolation_weights_) == ["forecast", "held"]
 
 
 def test_words_come_from_frames_and_unknown_ones_are_ignored():

@@ -19,7 +19,8 @@ from driftglm.data.timesteps import TimeAxis
 from driftglm.estimators.summary import normal_quantile
 from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
-from driftglm.fitting.contrasts import Contrast, contrast_of
+from driftglm.fitting.averaged import Averaged
+from driftglm.fitting.contrasts import Contrast, contrast_of, contrast_of_step
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.outcome import Forecaster
 from driftglm.plots.labels import feature_names_of
@@ -78,7 +79,9 @@ class Contrasts:
         account. A sum over several has the exact mean and variance, and is taken to be normal if it
         is not exactly zero. With extrapolate="hold" steps after the last have the estimate of the
         last step. Their uncertainty is that of the forecast and the distance to it, as in
-        `summary`, and the distribution is normal beside zero.
+        `summary`, and the distribution is normal beside zero. With extrapolate="average" a contrast
+        within one step after the last is that of the averaged coefficients, `coef_`, and normal;
+        one that compares such a step with others is that of the drifting fit.
 
         Examples
         --------
@@ -105,9 +108,17 @@ class Contrasts:
                 "this fit is a posterior mode and has no contrasts: it does not know how "
                 "uncertain a difference is. Use prior='learned'."
             )
-        weights = self._weights(terms)
-        fit = cast("PosteriorFit", self._forecaster.fits[self._response(class_)])
-        return contrast_of(fit, weights, float(level), hold=self._holds)
+        return self._contrast(self._weights(terms), float(level), self._response(class_))
+
+    def _contrast(self, weights: FloatArray, level: float, response: int) -> Contrast:
+        """Of one response, from checked weights."""
+        forecaster, used = self._forecaster, np.flatnonzero(weights.any(axis=1))
+        after = used.size == 1 and int(used[0]) >= self._axis.n_timesteps
+        if isinstance(forecaster, Averaged) and after:
+            step = forecaster.steps(int(used[0]), hold=False)[response]
+            return contrast_of_step(step, weights[used[0]], level)
+        fit = cast("PosteriorFit", forecaster.fits[response])
+        return contrast_of(fit, weights, level, hold=self._holds)
 
     def _response(self, class_: object) -> int:
         """The number of the regression that the coefficients are of."""

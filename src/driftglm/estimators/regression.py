@@ -40,9 +40,11 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         "block" (default: exact updates of one path at a time) or "lbfgs" (the paper's; not for
         the learned prior).
     extrapolate
-        How steps after the last are predicted: "forecast" the coefficients (the default of the
-        learned prior), "hold" the last ones (the default of the paper's priors), or "validate":
-        choose by the error one step ahead on the last training steps.
+        How steps after the last are predicted: "forecast" the coefficients, "hold" the last ones,
+        or "average" both with constant and with pooled coefficients, weighed by how well each
+        predicted the last steps before it had seen them (`extrapolation_weights_`). "auto":
+        average with the learned prior and five steps or more, forecast with fewer, hold with the
+        paper's priors.
     fit_intercept
         Fit an intercept that drifts: flat part + AR(1) deviations. An empty step is interpolated.
     always_in, static
@@ -94,6 +96,8 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
         non-decreasing
     converged_, n_iter_, optimality_, stop_reason_ : how the solver ended
     rate_ : the rate tau used (priors "exact" and "variational")
+    extrapolate_ : "average", "forecast" or "hold"
+    extrapolation_weights_, extrapolation_scores_ : frames, step x forecaster, of an average
 
     Examples
     --------

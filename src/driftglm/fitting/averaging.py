@@ -206,7 +206,12 @@ def _log_densities(
         mean, variance = mean[:, 0] + rows.exposure[now], variance[:, 0]
     at = 0 if part.name == "pooled" else code
     law = law_of(family.for_rows(y), part.forecaster, at, mean, variance)
-    return np.asarray(law.log_prob(family.observed(y)))
+    found = np.asarray(law.log_prob(family.observed(y)))
+    if np.isfinite(found).all():
+        return found
+    # Rates among counts have no probability; half their deviance compares forecasters as well.
+    instead = -0.5 * family.prediction_loss(y, family.mean(mean, variance))
+    return np.where(np.isfinite(found), found, instead)
 
 
 def _say(code: int, history: History) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.fitting.coefficients import Step
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.predictive import Distribution, Mixture, Normal
 from driftglm.priors.mixture import (
@@ -148,6 +149,12 @@ def contrast_of(fit: PosteriorFit, weights: FloatArray, level: float, *, hold: b
     variance = variance if together is None else together
     zero = 0.0 if shared[1] > 0 else float(np.prod([share.zero for share in shares]))
     return _of_moments(mean, variance, zero).contrast(level)
+
+
+def contrast_of_step(step: Step, weights: FloatArray, level: float) -> Contrast:
+    """A sum of coefficients of one step, weights (p,): normal, with its exact mean and variance."""
+    variance = weights**2 @ step.coef_variance + np.sum((weights @ step.joint) ** 2)
+    return _of_moments(float(weights @ step.coef), float(variance), 0.0).contrast(level)
 
 
 def _variance_in_a_step(fit: PosteriorFit, weights: FloatArray, *, held: bool) -> float | None:

@@ -131,7 +131,10 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     path = plan.workers.checkpoint
     file = None if path is None else Checkpoint.at(path, _fingerprint(rows, plan))
     n_seen = np.unique(rows.codes).size
-    choice = settled(plan.extrapolate, n_seen, posterior=plan.settings.prior.posterior)
+    prior = plan.settings.prior
+    given = getattr(prior, "weights", None) is not None
+    kind = {"posterior": prior.posterior, "given_weights": given}
+    choice = settled(plan.extrapolate, n_seen, **kind)
     used = rows.shared() if choice == "average" else rows
     earlier = None if before is None else before.outcome.forecasters[0]
     outcome, history = fit_rows(used, plan.settings, earlier=earlier, checkpoint=file), None

@@ -75,9 +75,10 @@ class StepScores:
         were given does not matter.
         """
         share = weight / weight.sum()
-        n_rows = 1.0 / float(share @ share)
+        n_rows = max(float(weight.sum()), 1.0)
         asked = np.isfinite(log_density).any(axis=0)
-        mean = np.where(asked, share @ np.where(asked, log_density, 0.0), -np.inf)
+        safe = np.maximum(log_density, LEAST_DENSITY)
+        mean = np.where(asked, share @ safe, -np.inf)
         if share.size > MOST_ROWS:
             order = np.lexsort(log_density.T)
             reached = np.cumsum(share[order])
@@ -136,6 +137,8 @@ class History:
 def best_weights(scores: tuple[StepScores, ...], prior: FloatArray) -> FloatArray:
     """(K,) by EM; forecasters that the last step has no density of have none."""
     possible = np.isfinite(scores[-1].mean)
+    if not possible.any():
+        return np.asarray(prior / prior.sum())
     prior = prior[possible]
     densities = [each.log_density[:, possible] for each in scores]
     ages, now = np.arange(len(scores))[::-1], scores[-1].n_before + 1

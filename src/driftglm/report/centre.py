@@ -35,9 +35,9 @@ def intercept(model: DriftEstimator) -> dict[str, Any] | None:
     ahead = model._next_steps()[:MOST_CLASSES]  # noqa: SLF001
     means, variances = [], []
     for fit, step in zip(fits, ahead, strict=True):
-        then = step.intercept + float(step.coef @ step.center)
-        means.append([*(fit.columns.target_center + fit.intercepts.mean[0]), then])
-        variances.append([*fit.intercepts.variance[0], step.intercept_variance])
+        row = fit.columns.center[-1:]
+        means.append([*(fit.columns.target_center + fit.intercepts.mean[0]), *step.mean_of(row)])
+        variances.append([*fit.intercepts.variance[0], *step.variance_of(row)])
     reach = normal_quantile(LEVEL) * np.sqrt(variances)
     family = model.family_
     names = [str(label) for label in model.classes_] if family.coupled else []

@@ -219,19 +219,14 @@ class CAVISolver(Solver[Bound, Posterior]):
         n_rows = max(run.problems[0].n_rows, 1.0)  # of weights far below 1 a nat is much
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
-        slow = (self.warm and not self.brief) or len(climb.works) > 1
-        n_rounds, least = 0, RISE_SLOW if slow else RISE
+        n_rounds, least = 0, self._least_rise(len(climb.works))
         if (saved := run.journal.read()) is not None:
             last, n_rounds = saved["last"], saved["n_rounds"]
             climb.resume(saved)
-        elif self.flat_first:
-            climb.begin_flat()
         else:
-            climb.begin()
+            climb.begin_flat() if self.flat_first else climb.begin()
         while not run.exhausted:
-            climb.all_paths()
-            if not self.warm or self.brief:
-                climb.live_paths()
+            climb.round(live=self.brief or not self.warm)
             rise, last = run.history[-1] - last, run.history[-1]
             if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):
                 climb.free_noise()
@@ -244,6 +239,11 @@ class CAVISolver(Solver[Bound, Posterior]):
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
                 run.journal.write({**climb.snapshot(), "last": last, "n_rounds": n_rounds})
         return run.result(climb.posteriors, rise / (least * n_rows), reason)
+
+    def _least_rise(self, n_responses: int) -> float:
+        """Of a round, per row and in units of the tolerance."""
+        slow = (self.warm and not self.brief) or n_responses > 1
+        return RISE_SLOW if slow else RISE
 
 
 @dataclass
@@ -334,6 +334,12 @@ class _Climb:
         for work in self.works:
             work.update(work.order)
         self._settle()
+
+    def round(self, *, live: bool) -> None:
+        """Every path once, and a few times more those that may matter."""
+        self.all_paths()
+        if live:
+            self.live_paths()
 
     def all_paths(self) -> None:
         """Update every path; if a bold step for the weights did not pay, take the cautious one."""
