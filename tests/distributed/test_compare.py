@@ -59,7 +59,10 @@ def test_on_workers_the_figures_are_those_of_one_process(client):
 
 
 def test_distributions_are_scored_on_workers(client):
-    models = {"drift": DriftRegressor(max_iter=5), "normal": WithNormalErrors(LassoAll())}
+    models = {
+        "drift": DriftRegressor(extrapolate="forecast", max_iter=5),
+        "normal": WithNormalErrors(LassoAll()),
+    }
     expected = compared(models, metric="crps", n_jobs=1)
     found = compared(models, metric="crps", client=client)
     assert_same(found, expected)

@@ -121,7 +121,7 @@ def test_contexts_on_workers_are_cut_where_they_are(prior):
     here = collapse(text.counts, text.effects, text.time)
     parts = da.from_array(text.counts.toarray(), chunks=(50, 30))
     with word_engine(parts, None, "", verbose=False) as engine:
-        there = add_up(check_counts(locate(parts, engine, "hold"), words), text.effects, text.time)
+        there = add_up(check_counts(locate(parts, engine), words), text.effects, text.time)
         for step in (3, 5):
             ends = []
             for source, updates in ((here.before(step), None), (there.before(step), engine)):

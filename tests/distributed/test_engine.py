@@ -165,8 +165,8 @@ def test_tasks_that_are_done_again_too_late_change_nothing(monkeypatch, maker):
 def test_several_classes():
     X, y, time = rows(counts=True, n_features=9)
     y = np.minimum(y, 2)
-    near = fit(DriftClassifier(max_iter=6), X, y, time)
-    far = fit(DriftClassifier(max_iter=6), X, y, time, n_workers=2)
+    near = fit(DriftClassifier(extrapolate="forecast", max_iter=6), X, y, time)
+    far = fit(DriftClassifier(extrapolate="forecast", max_iter=6), X, y, time, n_workers=2)
     assert_allclose(far.coef_path_, near.coef_path_, rtol=0, atol=1e-8)
 
 
@@ -186,7 +186,7 @@ def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
             passes.append((traffic.sent - before[0], traffic.received - before[1]))
 
     monkeypatch.setattr(far_design.WorkerDesign, "update_blocks", counted)
-    fit(DriftRegressor(max_iter=12), X, y, time, n_workers=2)
+    fit(DriftRegressor(extrapolate="forecast", max_iter=12), X, y, time, n_workers=2)
     engine = HereEngine.last
     n, p, m, parts = 600, X.shape[1], 8, engine.count
     steps = sum(seen.size for seen in engine.seen)
@@ -204,17 +204,17 @@ def test_a_folder_of_shards_is_fitted_part_by_part(tmp_path):
     head = "y,year,a,b,c,d"
     np.savetxt(tmp_path / "rows.csv", table, delimiter=",", header=head, comments="", fmt="%.17g")
     write_shards(tmp_path / "rows.csv", tmp_path / "shards", rows=60, time="year")
-    near = fit(DriftRegressor(), X, y, time)
-    far = fit(DriftRegressor(), tmp_path / "shards", "y", None)
+    near = fit(DriftRegressor(extrapolate="forecast"), X, y, time)
+    far = fit(DriftRegressor(extrapolate="forecast"), tmp_path / "shards", "y", None)
     assert_allclose(far.coef_path_, near.coef_path_, atol=1e-8)
     some = Shards(tmp_path / "shards", columns=("a", "b"))
-    assert fit(DriftRegressor(), some, "y", "year").coef_path_.shape == (4, 2)
+    assert fit(DriftRegressor(extrapolate="forecast"), some, "y", "year").coef_path_.shape == (4, 2)
     with pytest.raises(DataError, match="y='z' is no column of the shards"):
-        fit(DriftRegressor(), tmp_path / "shards", "z", None)
+        fit(DriftRegressor(extrapolate="forecast"), tmp_path / "shards", "z", None)
     with pytest.raises(DataError, match="holds no shards"):
-        fit(DriftRegressor(), tmp_path, "y", None)
+        fit(DriftRegressor(extrapolate="forecast"), tmp_path, "y", None)
 
 
 def test_a_folder_that_is_not_there_is_named_before_a_cluster_is_asked_for():
     with pytest.raises(DataError, match="the folder 'no-such-folder' has no"):
-        DriftRegressor().fit("no-such-folder", "y")
+        DriftRegressor(extrapolate="forecast").fit("no-such-folder", "y")

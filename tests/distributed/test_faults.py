@@ -91,7 +91,7 @@ def read_slowly(rows, flag):
 
 def test_the_only_worker_may_die_while_it_reads(tmp_path, replace_worker):
     X, y, time = rows()
-    near = fit(DriftRegressor(max_iter=3), X, y, time)
+    near = fit(DriftRegressor(extrapolate="forecast", max_iter=3), X, y, time)
     flag = tmp_path / "reading"
     parts = [dask.delayed(read_slowly)(X[:90], flag), dask.delayed(X[90:])]
 
@@ -103,7 +103,7 @@ def test_the_only_worker_may_die_while_it_reads(tmp_path, replace_worker):
     threading.Thread(target=kill, daemon=True).start()
     sizes = (90, 12), (60, 12)
     blocks = [da.from_delayed(p, s, float) for p, s in zip(parts, sizes, strict=True)]
-    far = fit(DriftRegressor(max_iter=3), da.concatenate(blocks), y, time)
+    far = fit(DriftRegressor(extrapolate="forecast", max_iter=3), da.concatenate(blocks), y, time)
     assert_allclose(far.coef_path_, near.coef_path_, rtol=0, atol=1e-8)
 
 
@@ -112,7 +112,7 @@ def test_lost_futures_are_not_called_a_lost_scheduler(doomed, kill_worker, at):
     parts = doomed.scatter([X[:50], X[50:100], X[100:]])
     at({6: lambda: kill_worker(0), 8: lambda: kill_worker(1)})
     with pytest.raises(EngineError, match=r"^data given as Futures were lost with their worker"):
-        fit(DriftRegressor(max_iter=20, tol=1e-10), parts, y, time)
+        fit(DriftRegressor(extrapolate="forecast", max_iter=20, tol=1e-10), parts, y, time)
 
 
 @contextlib.contextmanager
@@ -139,7 +139,7 @@ def test_a_lost_scheduler_is_one_sentence_and_the_fit_goes_on(tmp_path, monkeypa
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     X, y, time = rows()
     file = tmp_path / "fit.checkpoint"
-    given = {"max_iter": 30, "tol": 1e-10}
+    given = {"max_iter": 30, "tol": 1e-10, "extrapolate": "forecast"}
     whole = fit(DriftRegressor(**given), X, y, time)
     with (
         other_cluster() as (process, address),
@@ -149,7 +149,13 @@ def test_a_lost_scheduler_is_one_sentence_and_the_fit_goes_on(tmp_path, monkeypa
         blocks = da.from_array(X, chunks=(60, -1))
         at({30: lambda: os.killpg(process.pid, signal.SIGKILL)})
         with pytest.raises(EngineError, match=r"scheduler was lost; fit again with checkpoint="):
-            fit(DriftRegressor(**given), blocks, y, time, checkpoint=file)
+            fit(
+                DriftRegressor(**given),
+                blocks,
+                y,
+                time,
+                checkpoint=file,
+            )
     assert file.exists()
     again = fit(DriftRegressor(**given), X, y, time, checkpoint=file)
     assert_allclose(again.coef_path_, whole.coef_path_, rtol=0, atol=1e-8)
@@ -202,12 +208,12 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "fit.checkpoint"
     _stop_at(monkeypatch, _Climb, "_update_all", 3)
     with pytest.raises(Stop):
-        fit(DriftRegressor(), X, y, time, checkpoint=file)
+        fit(DriftRegressor(extrapolate="forecast"), X, y, time, checkpoint=file)
     monkeypatch.undo()
     with pytest.raises(DataError, match=r"another fit: it says 'tol=0.0001', this fit has 'tol="):
-        fit(DriftRegressor(tol=1e-3), X, y, time, checkpoint=file)
+        fit(DriftRegressor(extrapolate="forecast", tol=1e-3), X, y, time, checkpoint=file)
     with pytest.raises(DataError, match="other data"):
-        fit(DriftRegressor(), X + 1.0, y, time, checkpoint=file)
+        fit(DriftRegressor(extrapolate="forecast"), X + 1.0, y, time, checkpoint=file)
     assert file.exists()
 
 
@@ -216,11 +222,17 @@ def test_no_other_file_is_taken_for_a_checkpoint(tmp_path):
     file = tmp_path / "notes.txt"
     file.write_text("mine")
     with pytest.raises(DataError, match="cannot be read"):
-        fit(DriftRegressor(), X, y, time, checkpoint=file)
-    model = fit(DriftRegressor(), X, y, time)
+        fit(DriftRegressor(extrapolate="forecast"), X, y, time, checkpoint=file)
+    model = fit(DriftRegressor(extrapolate="forecast"), X, y, time)
     model.save(tmp_path / "model")
     with pytest.raises(DataError, match="no checkpoint and is left alone"):
-        fit(DriftRegressor(), X, y, time, checkpoint=tmp_path / "model")
+        fit(DriftRegressor(extrapolate="forecast"), X, y, time, checkpoint=tmp_path / "model")
     assert file.read_text() == "mine"
     with pytest.raises(DataError, match="folder that is not there"):
-        fit(DriftRegressor(), X, y, time, checkpoint=tmp_path / "none" / "file")
+        fit(
+            DriftRegressor(extrapolate="forecast"),
+            X,
+            y,
+            time,
+            checkpoint=tmp_path / "none" / "file",
+        )

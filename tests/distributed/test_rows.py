@@ -63,7 +63,8 @@ def rows(family, n_features=N_FEATURES, n_rows=N_ROWS):
 
 def model(family, prior, **more):
     prior = Fixed(scale=0.3, autocorrelation=0.8) if prior == "fixed" else prior
-    given = {"prior": prior, "init": "zero", "tol": 1e-10, "max_iter": 15, **more}
+    given = {"prior": prior, "init": "zero", "tol": 1e-10, "max_iter": 15}
+    given |= {"extrapolate": "forecast", **more}  # averages have a test of their own
     return MODELS[family](**given)
 
 
@@ -113,7 +114,7 @@ def test_workers_find_what_one_process_finds(family, prior):
 @pytest.mark.parametrize("family", ["negative-binomial", "gamma", "beta-binomial"])
 def test_workers_find_the_same_dispersion(family, prior):
     panel = simulate_panel(family=family, n_features=6, n_active=3, rows_per_step=60, scale=0.6)
-    settings = {"family": family, "prior": prior, "init": "zero"}
+    settings = {"family": family, "prior": prior, "init": "zero", "extrapolate": "forecast"}
     near = DriftGLM(**settings).fit(panel.X, panel.y, time=panel.time)
     far = DriftGLM(**settings).fit(da.from_array(panel.X, (170, 3)), panel.y, time=panel.time)
     assert_same(far, near)
@@ -251,18 +252,18 @@ def test_bad_values_are_found_where_they_are():
     bad = X.copy()
     bad[200, 3] = np.nan
     with pytest.raises(ValueError, match="Input X contains NaN"):
-        DriftRegressor().fit(da.from_array(bad, (60, -1)), y, time=time)
+        DriftRegressor(extrapolate="forecast").fit(da.from_array(bad, (60, -1)), y, time=time)
     bad[200, 3] = 1e120
     with pytest.raises(DataError, match="Change their unit"):
-        DriftRegressor().fit(da.from_array(bad, (60, -1)), y, time=time)
+        DriftRegressor(extrapolate="forecast").fit(da.from_array(bad, (60, -1)), y, time=time)
     with pytest.raises(DataError, match="y has 10 values but X has 240 rows"):
-        DriftRegressor().fit(da.from_array(X, (60, -1)), y[:10], time=time)
+        DriftRegressor(extrapolate="forecast").fit(da.from_array(X, (60, -1)), y[:10], time=time)
     parts = [dask.delayed(X[:100]), dask.delayed(X[100:, :7])]
     with pytest.raises(DataError, match="partition 1 has 7 columns but partition 0 has 8"):
-        DriftRegressor().fit(parts, y, time=time)
+        DriftRegressor(extrapolate="forecast").fit(parts, y, time=time)
     parts = [dask.delayed(X[:100]), dask.delayed(X[100:, 0])]
     with pytest.raises(DataError, match="partition 1 of X has 1 dimension"):
-        DriftRegressor().fit(parts, y, time=time)
+        DriftRegressor(extrapolate="forecast").fit(parts, y, time=time)
 
 
 @pytest.mark.parametrize(
@@ -271,13 +272,36 @@ def test_bad_values_are_found_where_they_are():
         ({"init": "lasso-all"}, "init='lasso-all' needs all rows"),
         ({"n_starts": 3}, "needs all rows"),
         ({"keep_data": True}, "keep_data=True"),
-        ({"extrapolate": "validate"}, "extrapolate='validate'"),
     ],
 )
 def test_what_needs_all_rows_in_one_place_is_refused(given, message):
     X, y, time = rows("gaussian")
     with pytest.raises(DataError, match=message):
-        DriftRegressor(**given).fit(da.from_array(X, (60, -1)), y, time=time)
+        DriftRegressor(**{"extrapolate": "forecast"} | given).fit(
+            da.from_array(X, (60, -1)), y, time=time
+        )
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_workers_average_as_one_process_does(family, four):
+    """Rows are cut before every origin on the workers, and scored there; nothing is left behind."""
+    rng = np.random.default_rng(5)
+    time = np.repeat(np.arange(6), 40)
+    X = rng.normal(size=(240, 4)) + 3.0
+    eta = 0.3 * X[:, 0] + 0.1 * time - 1.0
+    y = (
+        rng.poisson(np.exp(eta)).astype(float)
+        if family == "poisson"
+        else eta + rng.normal(size=240)
+    )
+    near, far = (model(family, "learned", always_in=[1], extrapolate="average") for _ in range(2))
+    fitted(near, X, y, time)
+    fitted(far, da.from_array(X, (70, -1)), y, time)
+    assert_allclose(far.extrapolation_scores_, near.extrapolation_scores_, rtol=1e-8)
+    assert_allclose(far.extrapolation_weights_, near.extrapolation_weights_, rtol=1e-6)
+    assert_allclose(far.coef_, near.coef_, rtol=1e-6)
+    assert_allclose(far.predict_interval(X), near.predict_interval(X), rtol=1e-6)
+    assert set(four.run(_stores).values()) == {0}
 
 
 def test_workers_forget_a_fit(four):

@@ -50,7 +50,7 @@ def test_classes_that_are_texts_are_the_same_here_and_there(client, labelled, tm
     folder = shards(tmp_path, ["year,a,b,c,label", *labelled], "a.csv")
     one, other = (
         near(folder, "label", "year"),
-        far(DriftClassifier(), folder, "label", "year", client),
+        far(DriftClassifier(extrapolate="forecast"), folder, "label", "year", client),
     )
     assert_array_equal(one.classes_, ["no", "yes"])
     assert_array_equal(other.classes_, one.classes_)
@@ -65,7 +65,7 @@ def test_a_missing_class_is_no_class_here_nor_there(gaps, client, labelled, tmp_
     said = []
     for fit in (
         lambda: near(folder, "label", "year"),
-        lambda: far(DriftClassifier(), folder, "label", "year", client),
+        lambda: far(DriftClassifier(extrapolate="forecast"), folder, "label", "year", client),
     ):
         with pytest.raises(DataError) as error:
             fit()
@@ -78,7 +78,7 @@ def test_a_missing_number_and_a_missing_time_are_named(client, labelled, tmp_pat
     numbers = [f"{k % 3 if k != 90 else ''},{line}" for k, line in enumerate(labelled)]
     folder = shards(tmp_path, ["y,year,a,b,c,label", *numbers], "a.csv")
     with pytest.raises(DataError, match="'y' has no value in 1 of 240 rows, first in row 90"):
-        far(DriftRegressor(), folder, "y", "year", client)
+        far(DriftRegressor(extrapolate="forecast"), folder, "y", "year", client)
 
 
 def svmlight(first):
@@ -96,7 +96,10 @@ def svmlight(first):
 @pytest.mark.parametrize(("first", "width"), [(0, 4), (1, 4)])
 def test_svmlight_has_the_same_columns_here_and_there(first, width, client, tmp_path):
     folder = shards(tmp_path, svmlight(first), "a.svm", time="qid")
-    one, other = near(folder, "label", "qid"), far(DriftRegressor(), folder, "label", "qid", client)
+    one, other = (
+        near(folder, "label", "qid"),
+        far(DriftRegressor(extrapolate="forecast"), folder, "label", "qid", client),
+    )
     assert one.coef_path_.shape[1] == other.coef_path_.shape[1] == width
     agree(one, other)
 
@@ -110,6 +113,8 @@ def test_dates_are_times_here_and_there(client, labelled, tmp_path):
     frame.to_parquet(tmp_path / "a.parquet")
     write_shards(tmp_path / "a.parquet", tmp_path / "s", rows=70, time="year", freq="Y")
     one = near(tmp_path / "s", "label", "year", freq="Y")
-    other = far(DriftClassifier(freq="Y"), tmp_path / "s", "label", None, client)
+    other = far(
+        DriftClassifier(extrapolate="forecast", freq="Y"), tmp_path / "s", "label", None, client
+    )
     assert list(map(str, other.timesteps_)) == ["2001", "2002", "2003", "2004"]
     agree(one, other)

@@ -105,10 +105,12 @@ def test_the_number_of_bundles_changes_no_digit(monkeypatch, way, n_bundles):
     assert_same(fitted(n_workers=2, **WAYS[way]), fitted(**WAYS[way]))
 
 
-def test_validation_refits_on_workers_too():
-    found, expected = (fitted(n_workers=n, extrapolate="validate") for n in (2, None))
-    assert found.extrapolate_ == expected.extrapolate_
+def test_averages_refit_on_workers_too():
+    found, expected = (fitted(n_workers=n, extrapolate="average") for n in (2, None))
+    assert found.extrapolate_ == expected.extrapolate_ == "average"
     assert_same(found, expected)
+    weights = (each.extrapolation_weights_.to_numpy() for each in (found, expected))
+    np.testing.assert_allclose(*weights, atol=1e-9)
 
 
 def test_a_client_that_nobody_asked_for_does_nothing(monkeypatch):
@@ -276,12 +278,12 @@ class Stop(Exception):  # noqa: N818
 
 @pytest.mark.parametrize(
     ("way", "on_workers"),
-    [(way, False) for way in (*WAYS, "validated")] + [("learned", True), ("exact", True)],
+    [(way, False) for way in (*WAYS, "averaged")] + [("learned", True), ("exact", True)],
 )
 def test_a_text_fit_goes_on_to_the_last_digit(tmp_path, monkeypatch, way, on_workers):
     monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", 0.0)
-    given = WAYS.get(way, {"extrapolate": "validate"})
+    given = WAYS.get(way, {"extrapolate": "average"})
     whole, file = fitted(**given), tmp_path / "fit.checkpoint"
     put, calls = checkpoint.Checkpoint.put, []
 
@@ -348,4 +350,4 @@ def test_blocks_that_do_not_fit_together_are_refused():
         with pytest.raises(DataError, match="a dask array"):
             fitted(wrong)
     with pytest.raises(DataError, match="'forecast' or 'hold'"):
-        fitted(side_by_side(), extrapolate="validate")
+        fitted(side_by_side(), extrapolate="average")

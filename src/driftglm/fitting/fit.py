@@ -134,7 +134,7 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     prior = plan.settings.prior
     given = getattr(prior, "weights", None) is not None
     kind = {"posterior": prior.posterior, "given_weights": given}
-    choice = settled(plan.extrapolate, n_seen, **kind)
+    choice = settled(plan.extrapolate, n_seen, float(rows.weights.sum()), **kind)
     used = rows.shared() if choice == "average" else rows
     earlier = None if before is None else before.outcome.forecasters[0]
     outcome, history = fit_rows(used, plan.settings, earlier=earlier, checkpoint=file), None

@@ -82,21 +82,24 @@ class JointFit:
 
 
 def joint_posterior(
-    bound: Bound, state: Posterior, columns: Columns
+    bound: Bound, state: Posterior, columns: Columns, *, brief: bool = False
 ) -> tuple[Posterior, JointFit | None]:
-    """The posterior where a solver ended, some of its paths judged jointly."""
+    """The posterior where a solver ended, some of its paths judged jointly.
+
+    A `brief` one takes one round, and knows correlations of steps after the last alone.
+    """
     chosen = _chosen(bound)
     if chosen is None:
         return state, None
     work = _Work(bound, state.copy(), chosen, _data(bound, state, chosen))
     try:
-        for _ in range(N_ROUNDS):
+        for _ in range(1 if brief else N_ROUNDS):
             work.update(work.solve())
         solved = work.solve()
     except LinAlgError:  # next to no noise, or columns that are multiples of each other
         return state, None
     work.settle()
-    return work.state, work.fit(solved, columns)
+    return work.state, work.fit(solved, columns, brief=brief)
 
 
 def _chosen(bound: Bound) -> IntArray | None:
@@ -178,10 +181,12 @@ class _Work:
         variance, own = solved.covariances(between=False)
         h, b = solved.local(variance.T, own)
         # The errors of other paths last for some steps: neither are those of steps independent, nor
-        # are they the same throughout, for which the full share would be right.
+        # are they the same throughout, for which the full share would be right. Of columns that
+        # are next to the same they are.
         total = h.sum(axis=1)
         share = solved.common_precision() / np.where(total > 0, total, 1.0)
-        share = np.sqrt(np.minimum(share, 1.0))
+        share = np.minimum(share, 1.0)
+        share = share ** (1.0 - 0.5 * share)
         h, b = h * share[:, None], b * share[:, None]
         state, n_chosen = self.state, self.chosen.size
         unit = self.bound.unit[self.chosen, None]
@@ -220,11 +225,13 @@ class _Work:
         state.eta += self._eta() - self.before
         state.log_likelihood = None
 
-    def fit(self, solved: JointSolve, columns: Columns) -> JointFit:
+    def fit(self, solved: JointSolve, columns: Columns, *, brief: bool) -> JointFit:
         """How the errors go together; the intercept is measured where it has no part in that."""
-        covariance, _ = solved.covariances(between=True)
+        m, n_steps = len(self.data.columns), self.data.n_steps
+        covariance = np.broadcast_to(np.eye(m), (n_steps, m, m))
+        if not brief:
+            covariance, _ = solved.covariances(between=True)
         first = int(columns.has_intercept)
-        m = len(self.data.columns)
         kept = np.flatnonzero(np.arange(m) != (self.chosen.size if first else m))
         _, gram = solved.ahead()
         count = 1 + solved.kernels.rho.size

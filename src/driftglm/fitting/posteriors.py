@@ -127,7 +127,7 @@ def infer_posterior(
     best = max(attempts, key=lambda each: float(each.result.history[-1]))
     result = _finished(best, runs)
     ends = zip(best.bounds, result.states, best.posed.columns, strict=True)
-    found = [joint_posterior(*end) for end in ends]
+    found = [joint_posterior(*end, brief=as_of) for end in ends]
     parts = zip(best.bounds, found, best.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
     end, ended = result.state, (result.history, result.optimality, result.reason)
@@ -152,7 +152,9 @@ def _starts(responses: list[Rows], bounds: list[Bound], runs: Runs) -> Iterator[
 def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
     """Where a fit of more steps starts."""
     n_steps = bounds[0].design.n_timesteps
-    n_more, noise = n_steps - earlier.n_timesteps, earlier.noise_at(np.arange(n_steps))
+    n_more = n_steps - earlier.n_timesteps
+    later = earlier.noise_at(np.arange(earlier.n_timesteps, n_steps)) if n_more else []
+    noise = np.concatenate([earlier.noise, later])
     return [
         bound.warm_posterior(cast("PosteriorFit", fit).continued(n_more), noise)
         for bound, fit in zip(bounds, earlier.fits, strict=True)

@@ -180,7 +180,7 @@ def _choice(plan: TextPlan, contexts: Contexts, fit: TextFit) -> Extrapolation:
             )
         asked = "forecast" if asked == "auto" and fit.posterior_known else asked
     n_seen = np.unique(contexts.codes).size
-    return settled(asked, n_seen, posterior=fit.posterior_known)
+    return settled(asked, n_seen, float(contexts.totals.sum()), posterior=fit.posterior_known)
 
 
 def _bases(contexts: Contexts, plan: TextPlan, base: FloatArray) -> FloatArray:
