@@ -82,7 +82,9 @@ def simulated_section(n_worlds):
             X, y, time, log_variance = simulated(deviation, seed)
             past = time < N_STEPS
             for name in NOISES:
-                model = DriftRegressor(noise=name).fit(X[past], y[past], time=time[past])
+                model = DriftRegressor(noise=name, extrapolate="forecast").fit(
+                    X[past], y[past], time=time[past]
+                )
                 coverage[name].append(covered(y[~past], model.predict_interval(X[~past])))
             ahead.append(model.noise_variance_)
             paths.append(np.log(model.noise_variance_path_))
@@ -118,7 +120,7 @@ def reports(X, y, time, selector, years):
         chosen = clone(selector).fit(X[past])
         train, test = chosen.transform(X[past]), chosen.transform(X[now])
         for name in NOISES:
-            model = DriftRegressor(always_in=[-1], noise=name)
+            model = DriftRegressor(always_in=[-1], noise=name, extrapolate="forecast")
             model.fit(train, y[past], time=time[past])
             forecast = model.predict_distribution(test)
             interval = forecast.interval(LEVEL)
@@ -171,7 +173,7 @@ def worlds_section(worlds):
         for seed in range(3):
             X, y, time, X_next, y_next, _, _ = worlds.scenario(kind, seed)
             for name in NOISES:
-                model = DriftRegressor(noise=name).fit(X, y, time=time)
+                model = DriftRegressor(noise=name, extrapolate="forecast").fit(X, y, time=time)
                 errors[name].append(np.mean((model.predict(X_next) - y_next) ** 2))
         lines.append(
             f"| {kind} | " + " | ".join(f"{np.mean(errors[n]):.4f}" for n in NOISES) + " |"
@@ -182,7 +184,9 @@ def worlds_section(worlds):
     for _ in range(3):
         for name in NOISES:
             began = clock.perf_counter()
-            model = DriftRegressor(noise=name).fit(train[0], train[1], time=train[2])
+            model = DriftRegressor(noise=name, extrapolate="forecast").fit(
+                train[0], train[1], time=train[2]
+            )
             seconds[name].append(clock.perf_counter() - began)
             error[name] = np.mean((model.predict(test[0]) - test[1]) ** 2)
     ratio = min(seconds["drift"]) / min(seconds["constant"])

@@ -105,6 +105,10 @@ def as_of_paths(
             "model is a Pipeline, whose features may differ from step to step; "
             "transform X first and pass the last step."
         )
+    model = clone(model)
+    if hasattr(model, "extrapolate"):
+        # No step after the last is asked for, and averaging would fit every prefix many times.
+        model.set_params(extrapolate="forecast")
     axis, codes = fit_axis(time, _num_samples(X), getattr(model, "freq", None))
     extras = {"time": time, "sample_weight": sample_weight, "exposure": exposure}
     rows = _Rows(X.tocsr() if hasattr(X, "tocsr") else X, y, extras)

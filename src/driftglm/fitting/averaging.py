@@ -39,7 +39,7 @@ ROUGH, LAST = 30.0, 3.0
 """At how many times the tolerance fits as of earlier steps may stop, and the last fits."""
 BRIEF = 5
 """Passes of such a fit that goes on from another, at most: its paths are close to their end."""
-GROWTH = 3
+GROWTH = 2
 KINDS = ("drifting", "static", "pooled")
 
 
@@ -133,13 +133,14 @@ def with_history(
         if averaging.settings.verbose:
             _say(int(code), history)
     others = [kind for kind in _live(history, fits) if kind != "drifting"]
-    last = averaging.fits(others, rows, fits, LAST, found.as_of(rows))
-    return replace(outcome, forecasters=(outcome.forecasters[0], *last.values())), history
+    last = averaging.fits(others, rows, fits, LAST, outcome.directions)
+    forecasters = (outcome.forecasters[0], *last.values())
+    return replace(outcome, forecasters=forecasters, directions=None), history
 
 
 @dataclass
 class _FoundDirections:
-    """Shared directions for fits as of several steps, found again when rows have tripled.
+    """Shared directions for fits as of several steps, found again when rows have doubled.
 
     They are found from rows before the step, as all else is. All rows are then projected at once:
     a row's place does not depend on the others.

@@ -18,8 +18,8 @@ def settled(
 ) -> Extrapolation:
     """What the user asked for; by itself, a posterior averages and a mode holds.
 
-    `n_seen` is the number of steps with data, `n_rows` that of the rows (by weight). Weights of components that the user gave are those of
-    one grid, and fits to fewer steps have another.
+    `n_seen` is the number of steps with data, `n_rows` that of the rows (by weight). Weights of
+    components that the user gave are those of one grid, and fits to fewer steps have another.
     """
     if asked == "auto":
         if not posterior:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -158,6 +159,8 @@ class Outcome:
         The rate of the paper's priors, given or estimated.
     checks
         What the rows leave behind; None where a fit is put together again.
+    directions
+        The shared directions of the rows, for further fits to them.
     """
 
     forecasters: tuple[Forecaster, ...]
@@ -166,6 +169,7 @@ class Outcome:
     reason: StopReason
     rate: float | None = None
     checks: RowChecks | None = None
+    directions: Any = None
 
     @property
     def n_iter(self) -> int:

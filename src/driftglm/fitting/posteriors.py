@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.design import Design
+from driftglm.design import ColumnDesign, Design
 from driftglm.design.directions import direction_count
 from driftglm.design.scores import ArrayScores, Scores
 from driftglm.exceptions import DataError
@@ -61,6 +61,15 @@ class Directions:
             return None
         scores: Scores = design.scores(self.basis) if self.projected is None else self._cut(design)
         return SharedDirections(scores, self.basis)
+
+    def projecting(self, design: Design, shared: SharedDirections | None) -> Directions:
+        """The same, knowing the rows of a design that is centred, before it was."""
+        near = isinstance(design, ColumnDesign) and not design.shift.any()
+        if shared is None or not near or not isinstance(shared.scores, ArrayScores):
+            return self  # far from zero a difference of two projections would lose digits
+        taken = np.einsum("it,ir->tr", design.mean, self.basis)
+        added = np.repeat(taken, np.diff(design.step_offsets), axis=0)
+        return Directions(self.basis, shared.scores.values + added)
 
     def _cut(self, design: Design) -> ArrayScores:
         assert self.projected is not None  # noqa: S101 (asked for where it is known)
@@ -113,6 +122,8 @@ def infer_posterior(
         unit = design.units(viewed[0].weights[order])
         directions = directions or Directions.of(viewed[0], design, unit, prior)
         shared = directions.shared(design)
+        if directions.projected is None and not as_of:
+            directions = directions.projecting(design, shared)
         posed = pose(viewed, design, order, settings)
         bounds = [Bound.of(problem, prior, unit, shared) for problem in posed.problems]
         if earlier is None:
@@ -135,7 +146,7 @@ def infer_posterior(
     left = None
     if not as_of:
         left = row_checks(rows, best.bounds, [state for state, _ in found], order)
-    return Outcome((Forecaster(name, fits, *known),), *ended, checks=left)
+    return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
 
 
 def _starts(responses: list[Rows], bounds: list[Bound], runs: Runs) -> Iterator[list[Posterior]]:
@@ -153,8 +164,10 @@ def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
     """Where a fit of more steps starts."""
     n_steps = bounds[0].design.n_timesteps
     n_more = n_steps - earlier.n_timesteps
-    later = earlier.noise_at(np.arange(earlier.n_timesteps, n_steps)) if n_more else []
-    noise = np.concatenate([earlier.noise, later])
+    noise = earlier.noise
+    if n_more:
+        later = earlier.noise_at(np.arange(earlier.n_timesteps, n_steps))
+        noise = np.concatenate([noise, later])
     return [
         bound.warm_posterior(cast("PosteriorFit", fit).continued(n_more), noise)
         for bound, fit in zip(bounds, earlier.fits, strict=True)
