@@ -166,3 +166,15 @@ def test_comparisons_score_shares_and_distributions(panel):
     assert_allclose(found.loss["learned"].mean(), expected, rtol=1e-6)
     scores = compare({"learned": models["learned"]}, *rows, metric="crps")
     assert scores.loss["learned"].mean() < k.std()
+
+
+def test_classes_take_no_trials(rng):
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    with pytest.raises(DataError, match="use family='beta-binomial'"):
+        DriftGLM(family="binomial").fit(X, y, trials=3)
+
+
+def test_ridge_over_time_is_tuned_for_successes_out_of_trials():
+    panel = simulate_panel(family="beta-binomial", n_features=3, rows_per_step=40, n_timesteps=4)
+    model = baselines.RidgeTS(family="beta-binomial").fit(panel.X, panel.y, time=panel.time)
+    assert np.isfinite(model.predict(panel.X_next)).all()

@@ -8,7 +8,7 @@ from scipy.stats import t as student_t
 
 import driftglm
 from driftglm import DriftGLM, DriftRegressor
-from driftglm.families import Student
+from driftglm.families import Gaussian, Student
 from driftglm.families.base import CERTAIN
 from driftglm.priors import Fixed
 
@@ -119,3 +119,21 @@ def test_forecasts_have_the_tails_of_the_errors():
         scores[errors] = model.log_score(X[~past], y[~past])
         assert_allclose(model.predict_distribution(X[:4]).mean, model.predict(X[:4]))
     assert scores["student"] > scores["normal"]
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6])
+def test_one_row_far_off_sets_neither_scale_nor_center(far, rng):
+    time = np.repeat(np.arange(10), 20)
+    X = rng.normal(size=(200, 1))
+    y = X[:, 0] + rng.normal(size=200)
+    y[17] = far
+    model = DriftRegressor(errors="student").fit(X, y, time=time)
+    assert_allclose(model.coef_, 1.0, atol=0.3)
+    assert np.ptp(model.predict_interval(X[:5]), axis=1).max() < 8.0
+
+
+def test_without_far_off_rows_center_and_scale_are_those_of_normal_errors(rng):
+    y, ones = rng.normal(size=50) + 3.0, np.ones(50)
+    for name in ("center", "reference"):
+        found, expected = (getattr(f, name)(y, ones, 0 * ones) for f in (Student(), Gaussian()))
+        assert found == expected

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -292,3 +293,50 @@ def test_no_fixed_answer_is_much_better(world, rival):
     means = {how: np.mean(found) for how, found in errors.items()}
     assert means["average"] < 1.1 * min(means["forecast"], means["hold"])
     assert means["average"] < 1.02 * means[rival]
+
+
+# --------------------------------------------------------------------------- numbers beyond measure
+
+
+@pytest.mark.parametrize("step", [5, 6])
+def test_one_row_far_out_in_a_later_step_does_not_end_a_fit(step):
+    data = panel("poisson")
+    X = data.X.copy()
+    X[np.flatnonzero(data.time == step)[0], 0] = 1000.0
+    model = DriftPoissonRegressor().fit(X, data.y, time=data.time)
+    assert np.isfinite(model.coef_).all()
+    assert_allclose(model.extrapolation_weights_.sum(axis=1), 1.0)
+
+
+def test_the_law_of_a_row_does_not_depend_on_the_rows_beside_it():
+    data = panel("negative-binomial")
+    model = DriftGLM(family="negative-binomial").fit(data.X, data.y, time=data.time)
+    alone = model.predict_distribution(data.X[:1], time=[7]).log_prob(np.array([4.0]))
+    beside = model.predict_distribution(data.X[:2], time=[7, 0]).log_prob(np.full(2, 4.0))
+    assert_allclose(beside[0], alone[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e9])
+def test_columns_far_from_zero_change_no_weight(far, averaged):
+    data, model = averaged
+    other = DriftRegressor().fit(data.X + far, data.y, time=data.time)
+    assert_allclose(other.extrapolation_weights_, model.extrapolation_weights_, atol=1e-3)
+
+
+def test_an_update_with_other_errors_is_judged_afresh(averaged):
+    data, _ = averaged
+    early = data.time < 6
+    model = DriftRegressor(keep_data=True)
+    model.fit(data.X[early], data.y[early], time=data.time[early])
+    model.set_params(errors="student")
+    model.update(data.X[~early], data.y[~early], time=data.time[~early])
+    assert np.isfinite(model.extrapolation_scores_.to_numpy()).all()
+
+
+def test_weights_of_months_can_be_drawn():
+    pytest.importorskip("matplotlib")
+    data = panel()
+    months = pd.period_range("2001-01", periods=7, freq="M")[data.time]
+    figure = DriftRegressor().fit(data.X, data.y, time=months).plot_weights()
+    texts = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert texts[-1] == "next"

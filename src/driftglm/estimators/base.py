@@ -293,7 +293,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
         check_is_fitted(self, "coef_path_")
         if self.family_.has_noise or self.family_.shape_range is None:
             return float(self._forecaster.noise_at(self._next_code)[0])
-        return self._forecaster.shape
+        return float(self._forecaster.shape_at(self._next_code))
 
     @property
     def _holds(self) -> bool:

@@ -104,7 +104,7 @@ class Student(Gaussian):
         The sum of a normal and a Student variable has no closed form.
         """
         squares = noise + variance * (self.degrees - 2.0) / self.degrees
-        return StudentForecast(mean, np.sqrt(squares), np.full(1, self.degrees))
+        return StudentForecast(mean, np.sqrt(squares), np.atleast_1d(self.degrees))
 
 
 def _tamed(residual: Array, weights: Array) -> Array:

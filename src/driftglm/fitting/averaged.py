@@ -95,12 +95,13 @@ class Averaged(Forecaster):
         together = (np.concatenate(each) for each in (weights, means, variances))
         return NoiseDistribution(*together)
 
-    def shape_at(self, codes: IntArray | int) -> float:
+    def shape_at(self, codes: IntArray | int) -> float | FloatArray:
         """The family's own parameter: after the last step the geometric mean of the parts."""
-        if np.min(codes) < self.n_timesteps:
-            return self.shape
         logs = np.log([part.forecaster.shape for part in self.parts])
-        return float(np.exp(self.weights @ logs))
+        later, after = float(np.exp(self.weights @ logs)), np.asarray(codes) >= self.n_timesteps
+        if after.all() or later == self.shape:
+            return later
+        return np.where(after, later, self.shape) if after.any() else self.shape
 
     @property
     def _noise_is_known(self) -> bool:

@@ -19,10 +19,17 @@ import numpy as np
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
-from driftglm.exceptions import DataWarning
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.fitting.averaged import FIT_OF, Part, steps_of
 from driftglm.fitting.checkpoint import Checkpoint
-from driftglm.fitting.history import MOST_ORIGINS, NAMES, PRIOR_ROWS, History, StepScores
+from driftglm.fitting.history import (
+    LEAST_DENSITY,
+    MOST_ORIGINS,
+    NAMES,
+    PRIOR_ROWS,
+    History,
+    StepScores,
+)
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.posteriors import Directions, infer_posterior
 from driftglm.fitting.prediction import law_of
@@ -63,7 +70,8 @@ class Averaging:
         if kind == "static":
             rows, prior = rows.constant(), prior.constant()
         pooled = kind == "pooled"
-        most = BRIEF if earlier is not None and rough >= ROUGH else np.inf
+        brief = BRIEF if rows.family.quadratic else 2 * BRIEF
+        most = brief if earlier is not None and rough >= ROUGH else np.inf
         max_iter = int(min(self.settings.max_iter, most))
         settings = replace(
             self.settings,
@@ -179,7 +187,7 @@ def _live(history: History, fits: dict[str, Forecaster]) -> list[str]:
     if len(history.scores) < N_JUDGED:
         return kinds
     trusted = {FIT_OF[name] for name in NAMES if history.weight(name) > NEGLIGIBLE}
-    return [kind for kind in kinds if kind in trusted]
+    return [kind for kind in kinds if kind in trusted] or kinds
 
 
 def _scores(rows: Rows, code: int, fits: dict[str, Forecaster]) -> StepScores:
@@ -206,13 +214,18 @@ def _log_densities(
     if not family.coupled:
         mean, variance = mean[:, 0] + rows.exposure[now], variance[:, 0]
     at = 0 if part.name == "pooled" else code
-    law = law_of(family.for_rows(y), part.forecaster, at, mean, variance)
-    found = np.asarray(law.log_prob(family.observed(y)))
-    if np.isfinite(found).all():
-        return found
-    # Rates among counts have no probability; half their deviance compares forecasters as well.
-    instead = -0.5 * family.prediction_loss(y, family.mean(mean, variance))
-    return np.where(np.isfinite(found), found, instead)
+    if not (np.isfinite(mean).all() and np.isfinite(variance).all()):
+        return np.full(now.size, LEAST_DENSITY)
+    try:
+        law = law_of(family.for_rows(y), part.forecaster, at, mean, variance)
+    except DataError:  # numbers beyond all measure: no forecast, and no reason to give up a fit
+        return np.full(now.size, LEAST_DENSITY)
+    with np.errstate(all="ignore"):
+        found = np.asarray(law.log_prob(family.observed(y)))
+        # Rates among counts have no probability; half their deviance compares forecasters as well.
+        instead = -0.5 * family.prediction_loss(y, family.mean(mean, variance))
+    found = np.where(np.isfinite(found), found, instead)
+    return np.where(np.isfinite(found), found, LEAST_DENSITY)
 
 
 def _say(code: int, history: History) -> None:

@@ -42,14 +42,20 @@ class Step:
         return np.asarray(X @ self.coef).ravel() + self.intercept
 
     def variance_of(self, X: Matrix, squared: Matrix | None = None) -> FloatArray:
-        """(n_rows,) variance of eta; `squared` are the squares of X, if they are known."""
-        # sum_i (x_i - c_i)^2 var_i without forming x - c
+        """(n_rows,) variance of eta; `squared` are the squares of a sparse X, if they are known."""
         center, v = self.center, self.coef_variance
-        squared = squares(X) if squared is None else squared
-        independent = np.asarray(squared @ v - 2 * (X @ (center * v)) + center**2 @ v)
+        if isinstance(X, np.ndarray):
+            # Far from zero a difference of squares would lose all digits.
+            X, center = X - center, np.zeros_like(center)
+            offset = self.offset - self.center @ self.joint
+            independent = X**2 @ v
+        else:
+            # sum_i (x_i - c_i)^2 var_i without forming x - c
+            squared, offset = squares(X) if squared is None else squared, self.offset
+            independent = np.asarray(squared @ v - 2 * (X @ (center * v)) + center**2 @ v)
         variance = np.maximum(independent.ravel(), 0) + self.intercept_variance
         if self.joint.shape[1]:
-            shared = np.asarray(X @ self.joint) - self.offset
+            shared = np.asarray(X @ self.joint) - offset
             variance += np.einsum("nr,nr->n", shared, shared)
         return np.asarray(variance)
 

@@ -140,7 +140,8 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     outcome, history = fit_rows(used, plan.settings, earlier=earlier, checkpoint=file), None
     if choice == "average":
         known = None
-        if before is not None and before.history is not None:
+        same = before is not None and type(before.family) is type(vectors.family)
+        if before is not None and before.history is not None and same:
             known = before.outcome.forecasters, before.history
         outcome, history = with_history(used, outcome, Averaging(plan.settings, file), known)
     if file is not None:

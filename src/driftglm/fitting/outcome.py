@@ -114,7 +114,7 @@ class Forecaster:
             return NoiseDistribution(*self.noise_path.at_step(code))
         return NoiseDistribution(*self.noise_path.ahead(code - self.n_timesteps + 1))
 
-    def shape_at(self, codes: IntArray | int) -> float:
+    def shape_at(self, codes: IntArray | int) -> float | FloatArray:
         """The family's own parameter in the steps of some rows."""
         del codes
         return self.shape

@@ -169,7 +169,7 @@ def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
         later = earlier.noise_at(np.arange(earlier.n_timesteps, n_steps))
         noise = np.concatenate([noise, later])
     return [
-        bound.warm_posterior(cast("PosteriorFit", fit).continued(n_more), noise)
+        bound.warm_posterior(bound.tamed(cast("PosteriorFit", fit).continued(n_more)), noise)
         for bound, fit in zip(bounds, earlier.fits, strict=True)
     ]
 

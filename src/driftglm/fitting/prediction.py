@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def law_of(
 ) -> Distribution:
     """What y may be: eta of so much mean and variance, and all the noise that there may be."""
     nodes, weights = forecaster.noise_nodes(codes)
-    shape = forecaster.shape_at(codes)
+    shape = cast("float", forecaster.shape_at(codes))  # or one a row, which forecasts take as well
     parts = [family.at(at, shape).predictive(mean, variance, at) for at in nodes.T]
     return parts[0] if len(parts) == 1 else Mixture(tuple(parts), weights)
 

@@ -132,7 +132,8 @@ def plot_comparison(comparison: object, *, metric: Literal["within"] | None = No
 
 def plot_weights(weights: pd.DataFrame) -> Figure:
     """How much every forecaster is trusted over time; the same as `model.plot_weights()`."""
-    return figures.comparison(weights, "weight in the forecast")
+    named = weights.set_axis([str(label) for label in weights.index], axis=0)
+    return figures.comparison(named.rename_axis("step"), "weight in the forecast")
 
 
 def plot_words(model: object, effect: str | int, words: Features = None, k: int = 8) -> Figure:
