@@ -253,7 +253,7 @@ def test_with_few_steps_the_prior_decides():
     model = DriftRegressor(extrapolate="average").fit(data.X, data.y, time=data.time)
     assert [*model.extrapolation_weights_.index] == ["next"]
     assert len(model.extrapolation_scores_) == 0
-    assert model.trust_sentence().startswith("Forecasts trust drift 50%, the last step 30%")
+    assert model.trust_sentence().startswith("Forecasts trust drift 60%, the last step 32%")
     with pytest.raises(DataError, match="use prior='learned'"):
         DriftRegressor(prior="exact", extrapolate="average").fit(data.X, data.y, time=data.time)
 

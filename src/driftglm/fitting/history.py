@@ -34,7 +34,7 @@ LEAST_DENSITY, MOST_SURPRISED = -1e4, 50.0
 rule a forecaster out for ever."""
 N_STEPS, STILL = 300, 1e-10
 """EM steps for the weights, at most, and the change of a weight below which they end."""
-PRIOR_ROWS = {"drifting": 1.0, "held": 0.6, "static": 0.2, "pooled": 0.2}
+PRIOR_ROWS = {"drifting": 1.5, "held": 0.8, "static": 0.1, "pooled": 0.1}
 """The forecasters, and the rows that the prior of the weights is worth to each: coefficients that
 move on as they did, those of the last step held, constant ones under intercepts that move, and one
 set of everything for all steps. The first has found out from all rows what moves and what does
