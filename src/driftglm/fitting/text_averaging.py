@@ -21,7 +21,7 @@ from driftglm.exceptions import DataWarning
 from driftglm.fitting.averaging import LEAST_BEFORE
 from driftglm.fitting.history import History, StepScores
 from driftglm.fitting.text_data import Contexts
-from driftglm.fitting.text_fit import TextFit, TextStep
+from driftglm.fitting.text_fit import TextFit, TextStep, WordProbabilities
 
 N_ORIGINS = 2
 """Steps that the forecasters of a text model are judged by: every one takes a fit from scratch."""
@@ -34,7 +34,7 @@ PRIOR_ROWS = 0.5
 
 
 @dataclass(frozen=True)
-class AveragedTextStep:
+class AveragedTextStep(WordProbabilities):
     """A step after the last: forecasters of the words, each with its probability."""
 
     steps: tuple[TextStep, ...]
@@ -51,13 +51,6 @@ class AveragedTextStep:
         for parts in zip(*(step.log_probabilities(effects) for step in self.steps), strict=True):
             logs = np.array([log for _, log in parts])
             yield parts[0][0], logsumexp(logs, axis=0, b=self.weights[:, None, None])
-
-    def log_likelihoods(self, counts: Matrix, effects: Matrix) -> FloatArray:
-        """(n_docs,) log-likelihood of documents."""
-        out = np.zeros(effects.shape[0])
-        for part, found in self.log_probabilities(effects):
-            out[part] = np.asarray(counts[part].multiply(found).sum(axis=1)).ravel()
-        return out
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,23 @@ class Uncertainty:
         return np.asarray(0.5 * np.maximum(found + self.constant, 0.0))
 
 
+class WordProbabilities:
+    """What can be said of documents once their words have probabilities."""
+
+    @abstractmethod
+    def log_probabilities(self, effects: Matrix) -> Iterator[tuple[slice, FloatArray]]:
+        """Rows and their (n, V) log probabilities, a few hundred rows at a time."""
+
+    def log_likelihoods(self, counts: Matrix, effects: Matrix) -> FloatArray:
+        """(n_docs,) log-likelihood of documents."""
+        out = np.zeros(effects.shape[0])
+        for part, found in self.log_probabilities(effects):
+            out[part] = np.asarray(counts[part].multiply(found).sum(axis=1)).ravel()
+        return out
+
+
 @dataclass(frozen=True)
-class TextStep:
+class TextStep(WordProbabilities):
     """The model of one step.
 
     Parameters
@@ -70,13 +85,6 @@ class TextStep:
                 # E[exp(eta)]: of two words with equal means the less certain is expected more.
                 eta += self.uncertainty.half(effects[part])
             yield part, log_softmax(eta, axis=1)
-
-    def log_likelihoods(self, counts: Matrix, effects: Matrix) -> FloatArray:
-        """(n_docs,) log-likelihood of documents."""
-        out = np.zeros(effects.shape[0])
-        for part, found in self.log_probabilities(effects):
-            out[part] = np.asarray(counts[part].multiply(found).sum(axis=1)).ravel()
-        return out
 
 
 @dataclass(frozen=True)
