@@ -10,6 +10,7 @@ import driftglm
 from driftglm import DriftClassifier, DriftGLM, DriftPoissonRegressor, DriftRegressor
 from driftglm.exceptions import DataError
 from driftglm.registry import FAMILIES, PRIORS, register_family, register_prior
+from driftglm.simulate import simulate_panel
 
 SPECIAL = {
     "gaussian": DriftRegressor,
@@ -132,3 +133,15 @@ def test_what_is_built_in_is_not_replaced():
         register_prior("exact", "collections:OrderedDict")
     register_prior("exact", PRIORS["exact"])  # the same line twice does no harm
     assert driftglm.DriftGLM(family="poisson").family_name == "poisson"
+
+
+def test_the_general_estimator_knows_the_noise_of_every_step():
+    panel = simulate_panel(n_features=3, n_timesteps=5, rows_per_step=30)
+    named = DriftRegressor(errors="student").fit(panel.X, panel.y, time=panel.time)
+    model = DriftGLM(family="student").fit(panel.X, panel.y, time=panel.time)
+    np.testing.assert_array_equal(model.noise_variance_path_, named.noise_variance_path_)
+    np.testing.assert_array_equal(model.noise_interval(), named.noise_interval())
+    assert model.degrees_of_freedom_ == named.degrees_of_freedom_
+    counts = DriftGLM(family="poisson").fit(panel.X, np.exp(panel.y), time=panel.time)
+    with pytest.raises(AttributeError, match="has no noise variance"):
+        _ = counts.noise_variance_path_

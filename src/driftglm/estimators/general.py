@@ -19,6 +19,7 @@ from driftglm._typing import MatrixLike, VectorLike
 from driftglm.estimators.base import DriftEstimator
 from driftglm.estimators.classification import DriftClassifier
 from driftglm.estimators.exposure import ExposureEstimator
+from driftglm.estimators.noise_paths import NoisePaths
 from driftglm.estimators.parameters import Registered
 from driftglm.families import Family, family_named
 from driftglm.fitting.reading import Given, exposure_of
@@ -34,7 +35,7 @@ def _has_classes(model: DriftGLM) -> bool:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftGLM(ExposureEstimator):
+class DriftGLM(ExposureEstimator, NoisePaths):
     """A generalized linear model of any family whose coefficients drift over time.
 
     `DriftRegressor`, `DriftClassifier` and `DriftPoissonRegressor` are its special cases, with the

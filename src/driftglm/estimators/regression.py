@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-from scipy.special import ndtr
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm.estimators.base import DriftEstimator
-from driftglm.estimators.summary import normal_quantile
+from driftglm.estimators.noise_paths import NoisePaths
 from driftglm.families import Family, Gaussian, Student
 from driftglm.fitting.reading import Given
 from driftglm.fitting.worker_rows import Workers
@@ -26,7 +23,7 @@ PAPER_NOISE = 0.5
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftRegressor(RegressorMixin, DriftEstimator):
+class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
     """Linear regression whose coefficients drift over time, most of them being zero.
 
     Parameters
@@ -147,42 +144,6 @@ class DriftRegressor(RegressorMixin, DriftEstimator):
 
     def _noise_param(self) -> str | float:
         return PAPER_NOISE if self.noise == "paper" else self.noise
-
-    @property
-    def noise_variance_(self) -> float:
-        """The noise variance of the step after the last; its median, if it drifts."""
-        return self.noise_ * self._variance_of_scale
-
-    @property
-    def degrees_of_freedom_(self) -> float:
-        """Of the errors: infinite where they are normal."""
-        check_is_fitted(self, "coef_path_")
-        return self._forecaster.shape if self.errors_ == "student" else np.inf
-
-    @property
-    def _variance_of_scale(self) -> float:
-        """The variance of a Student distribution over its squared scale; 1 of normal errors."""
-        degrees = self.degrees_of_freedom_
-        return 1.0 if np.isinf(degrees) else degrees / (degrees - 2.0)
-
-    @property
-    def noise_variance_path_(self) -> FloatArray:
-        """(T,) the noise variance of every step; its median, if it drifts."""
-        check_is_fitted(self, "coef_path_")
-        path = self._forecaster.noise_at(np.arange(self._axis.n_timesteps))
-        return path * self._variance_of_scale
-
-    def noise_interval(self, level: float = 0.9) -> FloatArray:
-        """(2, T) central intervals of the noise variance of every step.
-
-        They have no width where the noise is constant: it is taken to be known.
-        """
-        check_is_fitted(self, "coef_path_")
-        reach = normal_quantile(level)
-        levels = ndtr(np.array([-reach, reach]))
-        steps = range(self._axis.n_timesteps)
-        found = [self._forecaster.noise_distribution(code).quantile(levels) for code in steps]
-        return np.array(found).T * self._variance_of_scale
 
     def predict(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
         """Predict every row with the coefficients of its step; `time=None`: the next step."""

@@ -64,8 +64,10 @@ class Directions:
 
     def projecting(self, design: Design, shared: SharedDirections | None) -> Directions:
         """The same, knowing the rows of a design that is centred, before it was."""
+        if self.projected is not None or shared is None:
+            return self
         near = isinstance(design, ColumnDesign) and not design.shift.any()
-        if shared is None or not near or not isinstance(shared.scores, ArrayScores):
+        if not near or not isinstance(shared.scores, ArrayScores):
             return self  # far from zero a difference of two projections would lose digits
         taken = np.einsum("it,ir->tr", design.mean, self.basis)
         added = np.repeat(taken, np.diff(design.step_offsets), axis=0)
@@ -122,8 +124,7 @@ def infer_posterior(
         unit = design.units(viewed[0].weights[order])
         directions = directions or Directions.of(viewed[0], design, unit, prior)
         shared = directions.shared(design)
-        if directions.projected is None and not as_of:
-            directions = directions.projecting(design, shared)
+        directions = directions.projecting(design, shared)
         posed = pose(viewed, design, order, settings)
         bounds = [Bound.of(problem, prior, unit, shared) for problem in posed.problems]
         if earlier is None:
