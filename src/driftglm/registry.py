@@ -56,6 +56,7 @@ RECORDS = (
     "driftglm.fitting.fits:InterceptFit",
     "driftglm.fitting.fits:ModeFit",
     "driftglm.fitting.fits:PosteriorFit",
+    "driftglm.fitting.group_effects:GroupFit",
     "driftglm.fitting.history:History",
     "driftglm.fitting.history:StepScores",
     "driftglm.fitting.joint:JointFit",

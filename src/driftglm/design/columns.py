@@ -27,7 +27,8 @@ from scipy.sparse import csr_array
 from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import column_kernels as kernels
-from driftglm.design.base import Entries, Pair, RowArray, RowState, UpdateBlock
+from driftglm.design.base import CellTables, Entries, Pair, RowArray, RowState, UpdateBlock
+from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.layout import columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import ArrayScores
 
@@ -269,6 +270,19 @@ class ColumnDesign:
         squares, sums = np.empty((2, self.n_features, self.n_timesteps))
         self.weigh_inplace(curvature, np.arange(self.n_features), squares, sums)
         return squares
+
+    def lost_information(
+        self, cells: tuple[IntArray, IntArray], weights: FloatArray, tables: CellTables
+    ) -> Pair:
+        """What columns lose where rows share unknown effects: by step, and about a constant."""
+        out = np.empty((self.n_features, self.n_timesteps)), np.empty(self.n_features)
+        rows, every = (*cells, weights), np.arange(self.n_features)
+
+        def lose(a: int, b: int) -> None:
+            lost_information_inplace(self._entries, self.center, rows, tables, every[a:b], out)
+
+        parallel_for(lose, ranges(self.n_features, self.threads), self.threads)
+        return out
 
     def units(self, weights: FloatArray) -> FloatArray:
         """What columns are measured in: |c| for columns of zeros and c, else the deviation."""

@@ -25,6 +25,7 @@ from driftglm.estimators.contrasts import Contrasts
 from driftglm.estimators.diagnosis import Diagnosis
 from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
+from driftglm.estimators.group_effects import GroupEffects
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.summary import normal_quantile, summarise
@@ -60,7 +61,9 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, BaseEstimator):
+class DriftEstimator(
+    Forecasts, Contrasts, Diagnosis, Exports, Trust, GroupEffects, Storable, BaseEstimator
+):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -152,6 +155,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
         *,
         time: VectorLike = None,
         sample_weight: VectorLike = None,
+        groups: VectorLike = None,
         n_workers: int | None = None,
         checkpoint: str | Path | None = None,
     ) -> Self:
@@ -164,11 +168,14 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
         y : (n_rows,) numbers, or labels of classes; a class may be missing in some timesteps
         time : (n_rows,) integers, dates, Periods or an ordered Categorical; None: one timestep
         sample_weight : (n_rows,), a row of weight 2 counts as two rows
+        groups : (n_rows,) ids of what rows have in common, a firm, a person, a day: such rows share
+            an effect (`group_effects_`), and are no independent witnesses
         n_workers : processes of a local cluster to fit on, unless a Dask client is active; None:
             rows in this process are fitted in it, others on the active client
         checkpoint : a file to go on from if the fit is interrupted; removed when it is done
         """
-        return self._fit_given(X, Given(y, time, sample_weight), Workers(n_workers, checkpoint))
+        given = Given(y, time, sample_weight, groups=groups)
+        return self._fit_given(X, given, Workers(n_workers, checkpoint))
 
     def _fit_given(self, X: MatrixLike, given: Given, workers: Workers) -> Self:
         """The common part of every `fit`."""
@@ -187,7 +194,13 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
             )
 
     def update(
-        self, X: MatrixLike, y: ArrayLike, *, time: ArrayLike, sample_weight: VectorLike = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: ArrayLike,
+        sample_weight: VectorLike = None,
+        groups: VectorLike = None,
     ) -> Self:
         """Append rows of new timesteps and fit again, starting from the present fit.
 
@@ -196,7 +209,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
         paper's priors it is a new search, since zero paths could not come back otherwise.
         New rows may lack classes but not bring new ones.
         """
-        return self._update(X, Given(y, time, sample_weight))
+        return self._update(X, Given(y, time, sample_weight, groups=groups))
 
     def _update(self, X: MatrixLike, given: Given) -> Self:
         """The common part of every `update`."""
@@ -222,6 +235,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
             self._rows,
             self.extrapolate_,
             self._history,
+            self._group_labels,
         )
         self._report(fit_more(self, X, given, self._plan(), before))
         return self
@@ -233,7 +247,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
         for name in ("classes_", "rate_"):
             self.__dict__.pop(name, None)
         self._forecasters, self._history = outcome.forecasters, fitted.history
-        self._checks = outcome.checks
+        self._checks, self._group_labels = outcome.checks, fitted.group_labels
         self._axis, self.family_ = fitted.axis, fitted.family
         self._rows = fitted.rows if self.keep_data else None
         self.n_features_in_ = fitted.rows.always_in.size
@@ -315,30 +329,51 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
         rows = validate_data(self, X, reset=False, **X_FORMAT)
         return rows, self._codes(time, rows.shape[0])
 
-    def _eta_means(self, X: MatrixLike, time: VectorLike) -> FloatArray:
+    def _eta_means(
+        self, X: MatrixLike, time: VectorLike, groups: VectorLike = None
+    ) -> FloatArray:
         """(n_rows, n_responses) eta of every row, with the coefficients of its step or the next."""
         rows, codes = self._read_new(X, time)
-        return eta_means(self._forecaster, rows, codes, hold=self._holds)
+        mean = eta_means(self._forecaster, rows, codes, hold=self._holds)
+        if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
+            mean += self._forecaster.group_moments(numbers, codes)[0]
+        return mean
 
     def _eta_moments(
-        self, X: MatrixLike, time: VectorLike, exposure: VectorLike = None, *, drift: bool = True
+        self,
+        X: MatrixLike,
+        time: VectorLike,
+        exposure: VectorLike = None,
+        *,
+        groups: VectorLike = None,
+        drift: bool = True,
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of eta: (n_rows,), or (n_rows, K) with a response for every class."""
         rows, codes = self._read_new(X, time)
         mean, variance = eta_moments(self._forecaster, rows, codes, hold=self._holds, drift=drift)
+        if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
+            shared = self._forecaster.group_moments(numbers, codes)
+            mean, variance = mean + shared[0], variance + shared[1]
         exposures = exposure_of(self.family_, exposure, rows.shape[0])
         if self.family_.coupled:
             return mean, variance
         return mean[:, 0] + exposures, variance[:, 0]
 
-    def _mean(self, X: MatrixLike, time: VectorLike, exposure: VectorLike = None) -> FloatArray:
+    def _mean(
+        self,
+        X: MatrixLike,
+        time: VectorLike,
+        exposure: VectorLike = None,
+        groups: VectorLike = None,
+    ) -> FloatArray:
         """E[y] of every row, the uncertainty of the coefficients integrated out.
 
         Coefficients that are held are taken as they were: how far they may have moved since, which
         widens intervals, would count upwards only.
         """
         check_is_fitted(self, "coef_path_")
-        return self.family_.mean(*self._eta_moments(X, time, exposure, drift=False))
+        moments = self._eta_moments(X, time, exposure, groups=groups, drift=False)
+        return self.family_.mean(*moments)
 
     def score(
         self,
@@ -347,9 +382,10 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
         *,
         time: VectorLike = None,
         sample_weight: VectorLike = None,
+        groups: VectorLike = None,
     ) -> float:
         """R^2 of the predictions, or their accuracy if they are classes."""
-        return self._score(y, self.predict(X, time=time), sample_weight)
+        return self._score(y, self.predict(X, time=time, groups=groups), sample_weight)
 
     def _score(self, y: ArrayLike, prediction: np.ndarray, sample_weight: VectorLike) -> float:
         """Accuracy of classes, else the share of the family's loss explained: R^2, or D^2."""

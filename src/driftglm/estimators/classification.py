@@ -71,7 +71,13 @@ max_iter, tol, verbose, random_state, n_jobs
         return Binomial()
 
     def update(
-        self, X: MatrixLike, y: ArrayLike, *, time: ArrayLike, sample_weight: VectorLike = None
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        time: ArrayLike,
+        sample_weight: VectorLike = None,
+        groups: VectorLike = None,
     ) -> Self:
         """As `DriftRegressor.update`. The new rows may lack classes but not bring new ones."""
         if self.class_weight == "balanced":
@@ -81,27 +87,35 @@ max_iter, tol, verbose, random_state, n_jobs
                 "class_weight='balanced' depends on all rows together, those of earlier steps "
                 "included, and cannot be updated; pass a dict of weights, or fit again."
             )
-        return super().update(X, y, time=time, sample_weight=sample_weight)
+        return super().update(X, y, time=time, sample_weight=sample_weight, groups=groups)
 
     # -------------------------------------------------------------- prediction
 
-    def decision_function(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
+    def decision_function(
+        self, X: MatrixLike, *, time: VectorLike = None, groups: VectorLike = None
+    ) -> FloatArray:
         """Logits of `classes_[1]` (n_rows,), or of every class (n_rows, K)."""
-        eta = self._eta_means(X, time)
+        eta = self._eta_means(X, time, groups)
         return eta if self.family_.coupled else eta[:, 0]
 
-    def predict_proba(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
+    def predict_proba(
+        self, X: MatrixLike, *, time: VectorLike = None, groups: VectorLike = None
+    ) -> FloatArray:
         """Probabilities (n_rows, K), the uncertainty of the coefficients integrated out."""
         check_is_fitted(self, "coef_path_")
-        return self.family_.probabilities(*self._eta_moments(X, time))
+        return self.family_.probabilities(*self._eta_moments(X, time, groups=groups))
 
-    def predict_log_proba(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
+    def predict_log_proba(
+        self, X: MatrixLike, *, time: VectorLike = None, groups: VectorLike = None
+    ) -> FloatArray:
         """Logarithm of `predict_proba`."""
-        return np.asarray(np.log(self.predict_proba(X, time=time)))
+        return np.asarray(np.log(self.predict_proba(X, time=time, groups=groups)))
 
-    def predict(self, X: MatrixLike, *, time: VectorLike = None) -> np.ndarray:
+    def predict(
+        self, X: MatrixLike, *, time: VectorLike = None, groups: VectorLike = None
+    ) -> np.ndarray:
         """The most probable class of every row."""
-        most_probable = self.predict_proba(X, time=time).argmax(axis=1)
+        most_probable = self.predict_proba(X, time=time, groups=groups).argmax(axis=1)
         return np.asarray(self.classes_[most_probable])
 
     # ClassifierMixin, which scikit-learn wants first, has a score that knows no time.

@@ -28,6 +28,7 @@ class ExposureEstimator(DriftEstimator):
         time: VectorLike = None,
         sample_weight: VectorLike = None,
         exposure: VectorLike = None,
+        groups: VectorLike = None,
         n_workers: int | None = None,
         checkpoint: str | Path | None = None,
     ) -> Self:
@@ -35,13 +36,13 @@ class ExposureEstimator(DriftEstimator):
 
         Parameters
         ----------
-        X, time, sample_weight, n_workers, checkpoint
+        X, time, sample_weight, groups, n_workers, checkpoint
             As for `DriftRegressor.fit`.
         y : (n_rows,) counts, or what else the family wants
         exposure : (n_rows,) what the mean is proportional to, for families that take one: hours,
             visits, area
         """
-        given = Given(y, time, sample_weight, exposure)
+        given = Given(y, time, sample_weight, exposure, groups=groups)
         return self._fit_given(X, given, Workers(n_workers, checkpoint))
 
     def update(
@@ -52,22 +53,28 @@ class ExposureEstimator(DriftEstimator):
         time: ArrayLike,
         sample_weight: VectorLike = None,
         exposure: VectorLike = None,
+        groups: VectorLike = None,
     ) -> Self:
         """Append rows of new timesteps and fit again, starting from the present fit.
 
         As `DriftRegressor.update`, with the exposure of the new rows.
         """
-        return self._update(X, Given(y, time, sample_weight, exposure))
+        return self._update(X, Given(y, time, sample_weight, exposure, groups=groups))
 
     def predict(
-        self, X: MatrixLike, *, time: VectorLike = None, exposure: VectorLike = None
+        self,
+        X: MatrixLike,
+        *,
+        time: VectorLike = None,
+        exposure: VectorLike = None,
+        groups: VectorLike = None,
     ) -> Any:
         """Expected y of every row, the uncertainty of the coefficients integrated out.
 
         Coefficients that are held are taken as they were: how far they may have moved since, which
         widens intervals, would count upwards only.
         """
-        return self._mean(X, time, exposure)
+        return self._mean(X, time, exposure, groups)
 
     def score(
         self,
@@ -77,7 +84,8 @@ class ExposureEstimator(DriftEstimator):
         time: VectorLike = None,
         sample_weight: VectorLike = None,
         exposure: VectorLike = None,
+        groups: VectorLike = None,
     ) -> float:
         """D^2, the share of the family's loss (of counts, the deviance) explained; or accuracy."""
-        prediction = self.predict(X, time=time, exposure=exposure)
+        prediction = self.predict(X, time=time, exposure=exposure, groups=groups)
         return self._score(y, prediction, sample_weight)

@@ -23,7 +23,9 @@ class Forecasts:
     """Mixin: distributions, intervals, quantiles, draws and log scores of new rows.
 
     `time` is as for `predict`: None is the step after the last, labels may lie several steps after
-    it. `exposure` is for families that take one.
+    it. `exposure` is for families that take one. `groups` are ids as in `fit`: rows of groups that
+    the fit has not seen, or all rows if none are given, have effects of mean zero and the variance
+    between groups.
     """
 
     family_: Family
@@ -35,7 +37,13 @@ class Forecasts:
 
     @abstractmethod
     def _eta_moments(
-        self, X: MatrixLike, time: VectorLike, exposure: VectorLike = None, *, drift: bool = True
+        self,
+        X: MatrixLike,
+        time: VectorLike,
+        exposure: VectorLike = None,
+        *,
+        groups: VectorLike = None,
+        drift: bool = True,
     ) -> tuple[FloatArray, FloatArray]: ...
 
     @abstractmethod
@@ -48,6 +56,7 @@ class Forecasts:
         *,
         exposure: VectorLike = None,
         trials: VectorLike = None,
+        groups: VectorLike = None,
     ) -> Distribution:
         """What y may be, row by row: uncertain coefficients and noise together.
 
@@ -70,7 +79,7 @@ class Forecasts:
         >>> forecast.quantile([0.05, 0.5, 0.95]).shape == (len(panel.X_next), 3)
         True
         """
-        mean, variance = self._uncertain_eta(X, time, exposure)
+        mean, variance = self._uncertain_eta(X, time, exposure, groups)
         family = self.family_
         if (given := trials_of(trials, mean.shape[0])) is not None:
             family = family.with_trials(given)
@@ -85,6 +94,7 @@ class Forecasts:
         *,
         exposure: VectorLike = None,
         trials: VectorLike = None,
+        groups: VectorLike = None,
     ) -> FloatArray:
         """Central intervals of y, or of the probabilities of its classes.
 
@@ -92,9 +102,9 @@ class Forecasts:
         """
         normal_quantile(level)  # checks the level
         if self._has_classes():
-            moments = self._uncertain_eta(X, time, exposure)
+            moments = self._uncertain_eta(X, time, exposure, groups)
             return self.family_.probability_interval(*moments, level)
-        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials)
+        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials, groups=groups)
         return forecast.interval(level)
 
     def predict_quantiles(
@@ -105,6 +115,7 @@ class Forecasts:
         *,
         exposure: VectorLike = None,
         trials: VectorLike = None,
+        groups: VectorLike = None,
     ) -> FloatArray:
         """(n_rows, n_levels) quantiles of y; (n_rows,) for a single level. Classes have none."""
         if self._has_classes():
@@ -112,7 +123,7 @@ class Forecasts:
                 "classes have no quantiles; predict_interval has intervals of their "
                 "probabilities, predict_proba the probabilities."
             )
-        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials)
+        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials, groups=groups)
         return forecast.quantile(levels)
 
     def predict_draws(
@@ -123,6 +134,7 @@ class Forecasts:
         *,
         exposure: VectorLike = None,
         trials: VectorLike = None,
+        groups: VectorLike = None,
         random_state: int | None = None,
     ) -> np.ndarray:
         """(n_draws, n_rows) draws of y, or of its classes.
@@ -130,7 +142,7 @@ class Forecasts:
         Rows are drawn independently of each other: sums over rows, whose coefficients are the same,
         are more uncertain than these draws say.
         """
-        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials)
+        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials, groups=groups)
         drawn = forecast.draws(n_draws, random_state)
         return self.classes_[drawn.astype(np.int64)] if self._has_classes() else drawn
 
@@ -143,6 +155,7 @@ class Forecasts:
         sample_weight: VectorLike = None,
         exposure: VectorLike = None,
         trials: VectorLike = None,
+        groups: VectorLike = None,
     ) -> float:
         """Mean log density (or log probability) of y as predicted; the higher the better.
 
@@ -156,7 +169,7 @@ class Forecasts:
             if self.family_.takes_trials:
                 both = self.family_.read_target(target, trials_of(trials, len(target)))
                 target, trials = self.family_.observed(both), both.sum(axis=1)
-        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials)
+        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials, groups=groups)
         scores = forecast.log_prob(target)
         return float(np.average(scores, weights=check_weights(sample_weight, target.size)))
 
@@ -165,7 +178,7 @@ class Forecasts:
         return self.family_.target == "classes"
 
     def _uncertain_eta(
-        self, X: MatrixLike, time: VectorLike, exposure: VectorLike
+        self, X: MatrixLike, time: VectorLike, exposure: VectorLike, groups: VectorLike
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of eta; a mode has no variance, and what it would say is too sure."""
         check_is_fitted(self, "coef_path_")
@@ -174,4 +187,4 @@ class Forecasts:
                 "this fit is a posterior mode and has no intervals and no distributions: it does "
                 "not know how uncertain it is. Use prior='learned'."
             )
-        return self._eta_moments(X, time, exposure)
+        return self._eta_moments(X, time, exposure, groups=groups)

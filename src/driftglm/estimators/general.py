@@ -115,6 +115,7 @@ max_iter, tol, verbose, random_state, n_jobs
         sample_weight: VectorLike = None,
         exposure: VectorLike = None,
         trials: VectorLike = None,
+        groups: VectorLike = None,
         n_workers: int | None = None,
         checkpoint: str | Path | None = None,
     ) -> Self:
@@ -122,7 +123,7 @@ max_iter, tol, verbose, random_state, n_jobs
 
         Parameters
         ----------
-        X, time, sample_weight, n_workers, checkpoint
+        X, time, sample_weight, groups, n_workers, checkpoint
             As for `DriftRegressor.fit`.
         y : (n_rows,) what the family wants; for "beta-binomial" successes, or (n_rows, 2) successes
             and failures
@@ -130,7 +131,7 @@ max_iter, tol, verbose, random_state, n_jobs
         trials : (n_rows,) or one number: trials of every row, for "beta-binomial" with successes
             alone; None: y is 0 or 1
         """
-        given = Given(y, time, sample_weight, exposure, trials)
+        given = Given(y, time, sample_weight, exposure, trials, groups)
         return self._fit_given(X, given, Workers(n_workers, checkpoint))
 
     def update(
@@ -142,25 +143,32 @@ max_iter, tol, verbose, random_state, n_jobs
         sample_weight: VectorLike = None,
         exposure: VectorLike = None,
         trials: VectorLike = None,
+        groups: VectorLike = None,
     ) -> Self:
         """Append rows of new timesteps and fit again, starting from the present fit.
 
         As `DriftRegressor.update`, with exposure and trials of the new rows.
         """
-        return self._update(X, Given(y, time, sample_weight, exposure, trials))
+        return self._update(X, Given(y, time, sample_weight, exposure, trials, groups))
 
     def predict(
-        self, X: MatrixLike, *, time: VectorLike = None, exposure: VectorLike = None
+        self,
+        X: MatrixLike,
+        *,
+        time: VectorLike = None,
+        exposure: VectorLike = None,
+        groups: VectorLike = None,
     ) -> np.ndarray:
         """The expected y of every row, or its most probable class; no time: the next step.
 
         Of successes out of trials it is the expected share.
         """
         if not self._of_classes:
-            return self._mean(X, time, exposure)
+            return self._mean(X, time, exposure, groups)
         check_is_fitted(self, "coef_path_")
         exposure_of(self.family_, exposure, 0)  # none is taken
-        return np.asarray(self.classes_[self.predict_proba(X, time=time).argmax(axis=1)])
+        shares = self.predict_proba(X, time=time, groups=groups)
+        return np.asarray(self.classes_[shares.argmax(axis=1)])
 
     # As of a classifier, but there only if the family is one of classes.
     predict_proba = available_if(_has_classes)(DriftClassifier.predict_proba)

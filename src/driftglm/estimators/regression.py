@@ -145,9 +145,14 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
     def _noise_param(self) -> str | float:
         return PAPER_NOISE if self.noise == "paper" else self.noise
 
-    def predict(self, X: MatrixLike, *, time: VectorLike = None) -> FloatArray:
-        """Predict every row with the coefficients of its step; `time=None`: the next step."""
-        return self._eta_means(X, time)[:, 0]
+    def predict(
+        self, X: MatrixLike, *, time: VectorLike = None, groups: VectorLike = None
+    ) -> FloatArray:
+        """Predict every row with the coefficients of its step; `time=None`: the next step.
+
+        `groups` adds the effects of groups that the fit has seen; the others have the mean, zero.
+        """
+        return self._eta_means(X, time, groups)[:, 0]
 
     # RegressorMixin, which scikit-learn wants first, has a score that knows no time.
     score = DriftEstimator.score

@@ -85,6 +85,20 @@ class Averaged(Forecaster):
         found = steps_of(self.parts, code)
         return [mixed(steps, self.weights) for steps in zip(*found, strict=True)]
 
+    def group_moments(
+        self, group: IntArray, codes: IntArray | int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of the effects of rows' groups; after the last step, of the mixture."""
+        own, after = super().group_moments(group, codes), np.asarray(codes) >= self.n_timesteps
+        if not after.any():
+            return own
+        found = [part.forecaster.group_moments(group, codes) for part in self.parts]
+        pairs = list(zip(self.weights, found, strict=True))
+        mean = np.sum([w * m for w, (m, _) in pairs], axis=0)
+        variance = np.sum([w * (v + (m - mean) ** 2) for w, (m, v) in pairs], axis=0)
+        later = np.broadcast_to(np.atleast_1d(after)[:, None], mean.shape)
+        return np.where(later, mean, own[0]), np.where(later, variance, own[1])
+
     def noise_distribution(self, code: int) -> NoiseDistribution:
         """What the noise of a step may be; after the last, under any of the parts."""
         if code < self.n_timesteps:

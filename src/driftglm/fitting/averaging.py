@@ -201,6 +201,9 @@ def _scores(rows: Rows, code: int, fits: dict[str, Forecaster]) -> StepScores:
     for j, (name, part) in enumerate(parts.items()):
         columns = slice(j * n_responses, (j + 1) * n_responses)
         eta = means[:, columns], variances[:, columns]
+        if rows.group is not None:
+            shared = part.forecaster.group_moments(rows.group[now], code)
+            eta = eta[0] + shared[0], eta[1] + shared[1]
         log_density[:, NAMES.index(name)] = _log_densities(rows, now, code, part, eta)
     n_before = np.unique(rows.codes[rows.codes < code]).size
     return StepScores.of(int(code), n_before, log_density, rows.weights[now])

@@ -18,10 +18,9 @@ from driftglm.predictive import Distribution, Mixture, Normal
 from driftglm.priors.mixture import (
     Components,
     Tables,
-    average_inplace,
-    log_evidences_inplace,
     with_empty_steps,
 )
+from driftglm.priors.offset import offset_average_inplace, offset_evidences_inplace
 from driftglm.solvers.intercepts import averaged_intercept
 
 BALANCED = 1e-12
@@ -208,32 +207,34 @@ def _shares(fit: PosteriorFit, weights: FloatArray, used: IntArray) -> list[_Sha
         if not always_in[i]:
             mixture, phi = (components, tables), fit.phi[j]
             data, unit = with_empty_steps(fit.h[j], fit.b[j], n_more), float(fit.unit[j])
+            error = float(fit.offset[j]) if fit.offset.size else 0.0
         else:
             j += int(fit.columns.has_intercept)
             data, unit = with_empty_steps(some.h[j], some.b[j], n_more), 1.0
             path = averaged_intercept(float(some.scale[j]), bool(some.static[j]), len(weights))
-            mixture, phi = (path.components, path.tables), path.posterior(*data).phi
-        shares.append(_by_component(mixture, phi, data, weights[:, i] / unit))
+            error = float(some.offset[j])
+            mixture, phi = (path.components, path.tables), path.posterior(*data, error).phi
+        shares.append(_by_component(mixture, phi, (*data, error), weights[:, i] / unit))
     return shares
 
 
 def _by_component(
     mixture: tuple[Components, Tables],
     phi: FloatArray,
-    data: tuple[FloatArray, FloatArray],
+    data: tuple[FloatArray, FloatArray, float],
     weights: FloatArray,
 ) -> _Share:
-    """Moments of weights'beta given every component; `data` are h and b of the path."""
-    (components, tables), (h, b) = mixture, data
+    """Moments of weights'beta given every component; `data` are h, b and offset of the path."""
+    (components, tables), (h, b, error) = mixture, data
     evidence, parts = np.empty(components.count), np.empty((3, components.count))
-    log_evidences_inplace(h, weights, tables, evidence, parts)
+    offset_evidences_inplace(h, weights, error, tables, evidence, parts)
     means, variances = np.zeros((2, components.count))
     moments, alone = np.empty((2, h.size)), np.zeros(components.count)
     # Of a path that does not move, weights that cancel leave nothing at all.
     still = components.is_static if _balanced(weights) else components.is_zero
     for k in np.flatnonzero((phi > 0) & ~still):
         alone[k] = 1.0
-        average_inplace(h, weights, tables, alone, parts, moments)
+        offset_average_inplace(h, weights, error, tables, alone, parts, moments)
         alone[k] = 0.0
         means[k], variances[k] = b @ moments[0], max(weights @ moments[0], 0.0)
     return _Share(phi, means, variances)

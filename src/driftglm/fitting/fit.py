@@ -70,6 +70,8 @@ class Fitted:
         "average", "forecast" or "hold".
     history
         How much every forecaster is trusted, where several are averaged.
+    group_labels
+        What users call the groups of rows, where rows belong together.
     """
 
     outcome: Outcome
@@ -79,6 +81,7 @@ class Fitted:
     rows: Rows
     extrapolate: Extrapolation
     history: History | None = None
+    group_labels: np.ndarray | None = None
 
 
 def fit_given(estimator: BaseEstimator, X: MatrixLike, given: Given, plan: Plan) -> Fitted:
@@ -99,8 +102,10 @@ def fit_more(
     """Fit the rows of an earlier fit and later ones, going on from that fit."""
     X, y = checked(estimator, X, given.y, plan.reading, reset=False)
     given, axis = dataclasses.replace(given, y=y), before.axis
-    later = read_vectors(plan.reading, given, len(y), axis=axis, classes=before.classes)
+    known = {"axis": axis, "classes": before.classes, "group_labels": before.group_labels}
+    later = read_vectors(plan.reading, given, len(y), **known)
     check_later(before, later)
+    _check_same_groups(before, later)
     rows = before.rows.extended(X, later)
     axis = dataclasses.replace(axis, n_timesteps=rows.n_timesteps)
     # A mode is searched anew: zero paths could not come back otherwise.
@@ -147,7 +152,7 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     if file is not None:
         file.remove()
     read = vectors.axis, vectors.family, vectors.classes
-    return Fitted(outcome, *read, rows, choice, history)
+    return Fitted(outcome, *read, rows, choice, history, vectors.group_labels)
 
 
 def _check_drift(family: Family, settings: Settings) -> None:
@@ -180,7 +185,18 @@ def _fingerprint(rows: Rows, plan: Plan) -> Fingerprint:
     """What a checkpoint is good for: this estimator, these parameters and data."""
     vectors = rows.y, rows.weights, rows.exposure, rows.codes * rows.y.T
     sums = [rows.column_sums(), *(each.sum() for each in vectors)]
+    if rows.group is not None:
+        sums.append(float(rows.group @ (rows.codes + 1.0)))
     return Fingerprint.of(plan.reading.owner, plan.params, {"n_rows": len(rows.y)}, sums)
+
+
+def _check_same_groups(before: Fitted, later: Vectors) -> None:
+    """Whether an update says of its rows what the fit said of the first ones."""
+    if (before.group_labels is None) != (later.group is None):
+        have, lack = ("the fit", "the update") if later.group is None else ("the update", "the fit")
+        raise DataError(
+            f"{have} has groups and {lack} has none; give groups= to both, or to neither."
+        )
 
 
 def check_later(before: Fitted, later: Vectors) -> None:

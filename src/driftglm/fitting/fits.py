@@ -17,7 +17,8 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.coefficients import Columns, SharedFit, Step, importance
 from driftglm.fitting.joint import JointFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
-from driftglm.priors.mixture import Components, last_step_inplace
+from driftglm.priors.mixture import Components
+from driftglm.priors.offset import last_step_inplace
 from driftglm.solvers.intercepts import (
     forecast_of_dynamics,
     intercept_forecast,
@@ -43,6 +44,8 @@ class InterceptFit:
         (L, T) curvature and linear term of the likelihood.
     scale, static
         (L,) the prior's scale, and whether there are no deviations.
+    offset
+        (L,) variance of an error all steps share (see `priors.offset`).
     """
 
     mean: FloatArray
@@ -52,16 +55,18 @@ class InterceptFit:
     b: FloatArray
     scale: FloatArray
     static: BoolArray
+    offset: FloatArray
 
     @classmethod
     def of(cls, problem: Problem, state: State) -> InterceptFit:
         """Taken from where a solver ended."""
         rates = problem.score(state), problem.curvature(state)
         h, b = np.zeros((2, *state.intercept_mean.shape))
+        offset, prior = np.zeros(len(h)), problem.intercepts
         for j in range(len(h)):
-            h[j], b[j] = intercept_information(problem, state, j, *rates)
+            h[j], b[j], offset[j] = intercept_information(problem, state, j, *rates)
         posterior = state.intercept_mean, state.intercept_variance, state.intercept_dynamics
-        return cls(*posterior, h, b, problem.intercepts.scale, problem.intercepts.static)
+        return cls(*posterior, h, b, prior.scale, prior.static, offset)
 
     def ahead(self, n_steps: int) -> Moments:
         """Mean and variance `n_steps` after the last, with the dynamics found for each."""
@@ -85,8 +90,9 @@ class InterceptFit:
             if j == 0 and moved is not None and moved[0].any():
                 less = 1.0 / (1.0 + h * moved[1])
                 series.append((h * less, (b + h * moved[0]) * less))
-            prior = float(self.scale[j]), bool(self.static[j])
-            found = np.array([intercept_forecast(*prior, *each, n_steps) for each in series])
+            kind, error = (float(self.scale[j]), bool(self.static[j])), float(self.offset[j])
+            ahead = [intercept_forecast(kind, *each, error, n_steps) for each in series]
+            found = np.array(ahead)
             means[j] = found[:, 0].mean()
             variances[j] = (found[:, 1] + (found[:, 0] - means[j]) ** 2).mean()
         return means, variances
@@ -261,6 +267,9 @@ class PosteriorFit(Fit):
         prior's full grid.
     h, b
         (n_paths, T) curvature and linear term of each path's likelihood.
+    offset
+        (n_paths,) variance of an error all steps of a path share, where rows belong together (see
+        `priors.offset`); empty elsewhere.
     joint
         How the errors of several coefficients go together, where there are few rows.
     """
@@ -274,6 +283,7 @@ class PosteriorFit(Fit):
     unit: FloatArray
     h: FloatArray
     b: FloatArray
+    offset: FloatArray
     joint: JointFit | None = None
 
     @classmethod
@@ -282,7 +292,8 @@ class PosteriorFit(Fit):
     ) -> PosteriorFit:
         """Taken from where a solver ended, or from what was made of that jointly."""
         mixture = state.phi, state.log_pi, state.components, state.grid_positions
-        path = bound.unit, state.curvature, state.linear
+        offset = state.offset * bound.unit**2 if state.offset.size else state.offset
+        path = bound.unit, state.curvature, state.linear, offset
         fit = cls(*common_parts(bound, state, columns), state.variance, *mixture, *path)
         if joint is None:
             return fit
@@ -335,11 +346,12 @@ class PosteriorFit(Fit):
         included = np.flatnonzero(self.phi[:, self.components.is_zero].sum(axis=1) < 0.5)  # noqa: PLR2004
         tables = self.components.extended(1).tables()
         h, b, phi = self.h[included], self.b[included], self.phi[included]
+        offset = self.offset[included] if self.offset.size else self.offset
         found, moved = np.empty((2, included.size, 2)), np.zeros(self.n_timesteps)
-        last_step_inplace(h, b, phi, tables, found[0])
+        last_step_inplace(h, b, offset, phi, tables, found[0])
         for t in range(self.n_timesteps):
             others = np.arange(self.n_timesteps) != t
-            last_step_inplace(h * others, b * others, phi, tables, found[1])
+            last_step_inplace(h * others, b * others, offset, phi, tables, found[1])
             change = np.abs(found[1, :, 0] - found[0, :, 0])
             # A column of zeros has no variance, and does not move.
             moved[t] = np.max(change / np.sqrt(found[0, :, 1] + 1e-300), initial=0.0)
@@ -366,7 +378,7 @@ class PosteriorFit(Fit):
         """Append empty steps to every path's posterior."""
         tables = self.components.extended(n_steps).tables()
         last = np.empty((self.h.shape[0], 2))
-        last_step_inplace(self.h, self.b, self.phi, tables, last)
+        last_step_inplace(self.h, self.b, self.offset, self.phi, tables, last)
         return last[:, 0] / self.unit, last[:, 1] / self.unit**2
 
     def _forecast_intercepts(self, n_steps: int) -> Moments:

@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.fitting.fits import Fit, Step
+from driftglm.fitting.group_effects import GroupFit
 from driftglm.fitting.residuals import RowChecks
 from driftglm.fitting.views import ViewName
 from driftglm.objective import NoisePath
@@ -66,6 +67,8 @@ class Forecaster:
         The posterior of the logarithm of a noise that moves.
     view
         What the intercept of a step was taken to be (learned prior; see `views.py`).
+    groups
+        Effects of groups, one a response; none where rows do not belong together.
     """
 
     name: str
@@ -74,6 +77,17 @@ class Forecaster:
     shape: float = 1.0
     noise_path: NoisePath | None = None
     view: ViewName = "per-step"
+    groups: tuple[GroupFit, ...] = ()
+
+    def group_moments(
+        self, group: IntArray, codes: IntArray | int
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n_rows, n_responses) mean and variance of the effects of rows' groups."""
+        if not self.groups:
+            nothing = np.zeros((group.size, len(self.fits)))
+            return nothing, nothing.copy()
+        means, variances = zip(*(each.moments(group, codes) for each in self.groups), strict=True)
+        return np.column_stack(means), np.column_stack(variances)
 
     @property
     def posterior(self) -> bool:

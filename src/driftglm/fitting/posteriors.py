@@ -15,6 +15,7 @@ from driftglm.design.directions import direction_count
 from driftglm.design.scores import ArrayScores, Scores
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
+from driftglm.fitting.group_effects import GroupFit
 from driftglm.fitting.joint import joint_posterior
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
@@ -143,11 +144,23 @@ def infer_posterior(
     parts = zip(best.bounds, found, best.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
     end, ended = result.state, (result.history, result.optimality, result.reason)
-    known = end.noise, end.shape, end.noise_path, best.view.name
+    known = end.noise, end.shape, end.noise_path, best.view.name, _group_fits(rows, best, result)
     left = None
     if not as_of:
         left = row_checks(rows, best.bounds, [state for state, _ in found], order)
     return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
+
+
+def _group_fits(
+    rows: Rows, best: _Attempt, result: SolverResult[Posterior]
+) -> tuple[GroupFit, ...]:
+    """Effects of groups on every response, where rows belong together."""
+    if rows.occasion is None:
+        return ()
+    stride = int(rows.occasion.max()) + 1
+    ends = zip(best.bounds, result.states, strict=True)
+    found = [GroupFit.of(bound, state, stride) for bound, state in ends]
+    return tuple(each for each in found if each is not None)
 
 
 def _starts(responses: list[Rows], bounds: list[Bound], runs: Runs) -> Iterator[list[Posterior]]:

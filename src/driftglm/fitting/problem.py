@@ -42,7 +42,7 @@ class Posed:
 def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: Settings) -> Posed:
     """The problems of some responses, over a design whose rows are theirs in `order`."""
     offsets = [rows.offset[order] for rows in responses]
-    weights = responses[0].weights[order]
+    weights, together = responses[0].weights[order], responses[0].row_groups(order)
     families, coupling = _coupled(responses[0].family, offsets, weights, settings)
     problems = tuple(
         Problem(
@@ -57,6 +57,7 @@ def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: S
             static=rows.static[~rows.always_in],
             reference=rows.scale.reference,
             effective_rows=rows.scale.effective_rows,
+            row_groups=together,
         )
         for rows, family, offset in zip(responses, families, offsets, strict=True)
     )

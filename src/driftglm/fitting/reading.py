@@ -14,6 +14,7 @@ from driftglm._typing import BoolArray, FloatArray, IntArray, VectorLike
 from driftglm._warnings import warn
 from driftglm.data.checks import check_numbers, check_weights, log_exposure, per_row
 from driftglm.data.features import Names, feature_mask, listed
+from driftglm.data.groups import check_groups, read_groups
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family, family_named
@@ -21,6 +22,8 @@ from driftglm.families import Family, family_named
 TWO = 2
 PER_ROW = ("y", "codes", "weights", "exposure")
 """What `Vectors` and `Rows` have one number a row of."""
+OF_GROUPS = ("group", "occasion")
+"""The same where rows belong together."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Given:
     sample_weight: VectorLike = None
     exposure: VectorLike = None
     trials: VectorLike = None
+    groups: VectorLike = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,9 @@ class Vectors:
         The variant of the family that these rows are fitted with.
     classes
         Labels of the classes; None where y is numbers.
+    group, occasion
+        Number of every row's group, and of the step in which its effect is drawn; None where rows
+        do not belong together. `group_labels` are what users call the groups.
     """
 
     y: FloatArray
@@ -105,6 +112,14 @@ class Vectors:
     axis: TimeAxis
     family: Family
     classes: np.ndarray | None = None
+    group: IntArray | None = None
+    occasion: IntArray | None = None
+    group_labels: np.ndarray | None = None
+
+    @property
+    def row_fields(self) -> tuple[str, ...]:
+        """What has one number a row."""
+        return PER_ROW if self.group is None else PER_ROW + OF_GROUPS
 
     @property
     def has_weight(self) -> BoolArray:
@@ -113,11 +128,14 @@ class Vectors:
 
     def take(self, keep: BoolArray) -> Vectors:
         """Some of the rows, on the same axis."""
-        return dataclasses.replace(self, **{name: getattr(self, name)[keep] for name in PER_ROW})
+        found = {name: getattr(self, name)[keep] for name in self.row_fields}
+        return dataclasses.replace(self, **found)
 
     def for_rows(self) -> dict[str, Any]:
         """What `Rows` have in common with this, by name."""
-        return {name: getattr(self, name) for name in ("family", *PER_ROW)}
+        n_groups = 0 if self.group_labels is None else int(self.group_labels.size)
+        found = {name: getattr(self, name) for name in ("family", *PER_ROW, *OF_GROUPS)}
+        return {**found, "n_groups": n_groups}
 
 
 def read_vectors(
@@ -127,8 +145,12 @@ def read_vectors(
     *,
     axis: TimeAxis | None = None,
     classes: np.ndarray | None = None,
+    group_labels: np.ndarray | None = None,
 ) -> Vectors:
-    """Check what has one number a row; `axis` and `classes` are those of a fit to be updated."""
+    """Check what has one number a row.
+
+    `axis`, `classes` and `group_labels` are those of a fit to be updated.
+    """
     y = np.asarray(given.y)
     if reading.family.target == "classes":
         if given.trials is not None:
@@ -150,7 +172,17 @@ def read_vectors(
         family.check_target(target)
         weights = _informed(weights, family.empty(target))
     exposure = exposure_of(family, given.exposure, n_rows)
-    return Vectors(target, codes, weights, exposure, axis, family, classes)
+    found = Vectors(target, codes, weights, exposure, axis, family, classes)
+    if given.groups is None:
+        return found
+    if not reading.posterior:
+        raise DataError(
+            "groups= is for the learned prior, which knows how uncertain things are; use "
+            "prior='learned', or leave groups out."
+        )
+    labels, group = read_groups(given.groups, n_rows, group_labels)
+    check_groups(group[weights > 0], codes[weights > 0], new=group_labels is None)
+    return dataclasses.replace(found, group=group, occasion=codes, group_labels=labels)
 
 
 def exposure_of(family: Family, exposure: VectorLike, n_rows: int) -> FloatArray:

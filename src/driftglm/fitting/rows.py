@@ -19,9 +19,9 @@ from driftglm.families import Family
 from driftglm.families.base import Scale
 from driftglm.fitting.coefficients import Step
 from driftglm.fitting.column_checks import check_ranges, column_ranges
-from driftglm.fitting.reading import PER_ROW, Reading, Vectors
+from driftglm.fitting.reading import OF_GROUPS, PER_ROW, Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
-from driftglm.objective import Intercepts
+from driftglm.objective import Groups, Intercepts
 
 ROUNDING = 1e-12
 
@@ -53,6 +53,9 @@ class Rows:
         Least and largest value of every column, (n_features,) each, where they are known.
     laid_out
         What `design` gives, where it was made before, for several fits.
+    group, occasion, n_groups
+        Number of every row's group and of the step in which its effect is drawn, None where rows do
+        not belong together, and how many groups there are.
 
     Attributes
     ----------
@@ -73,11 +76,32 @@ class Rows:
     threads: int = 1
     ranges: tuple[FloatArray, FloatArray] | None = None
     laid_out: tuple[Design, IntArray] | None = None
+    group: IntArray | None = None
+    occasion: IntArray | None = None
+    n_groups: int = 0
     scale: Scale = field(init=False)
 
     def __post_init__(self) -> None:
         given = self.y, self.weights, self.exposure
         object.__setattr__(self, "scale", self.family.scale(*given, intercept=self.intercept))
+
+    @property
+    def row_fields(self) -> tuple[str, ...]:
+        """What has one number a row, beside X."""
+        return PER_ROW if self.group is None else PER_ROW + OF_GROUPS
+
+    def row_groups(self, order: IntArray) -> Groups | None:
+        """Which rows belong together, rows in the design's order; None: none do."""
+        if self.group is None or self.occasion is None:
+            return None
+        stride = int(self.occasion.max()) + 1
+        keys, cell = np.unique((self.group * stride + self.occasion)[order], return_inverse=True)
+        group = keys // stride
+        constant = np.unique(group).size < keys.size
+        anew = keys.size < order.size
+        if not constant and not anew:
+            return None  # every row is a group of its own
+        return Groups(cell.ravel().astype(np.int64), group, self.n_groups, keys, constant, anew)
 
     def responses(self) -> list[Rows]:
         """The rows of every regression to be fitted: one, or one a class."""
@@ -93,7 +117,7 @@ class Rows:
             raise DataError(f"there is no row before step {step}; a fit needs some.")
         n_steps = int(self.codes[chosen].max()) + 1
         inherited = {f.name: getattr(self, f.name) for f in fields(Rows) if f.init}
-        changed: dict[str, Any] = {name: getattr(self, name)[chosen] for name in PER_ROW}
+        changed: dict[str, Any] = {name: getattr(self, name)[chosen] for name in self.row_fields}
         changed |= {"X": None, "n_timesteps": n_steps, "per_step_share": None, "ranges": None}
         changed["laid_out"] = cast("ColumnDesign", raw).before(n_steps), np.arange(chosen.size)
         return EarlierRows(**(inherited | changed), whole=self, chosen=chosen)
@@ -134,7 +158,7 @@ class Rows:
             raise DataError("no row is left of these; a fit needs some.")
         return replace(
             self,
-            **{name: getattr(self, name)[chosen] for name in ("X", *PER_ROW)},
+            **{name: getattr(self, name)[chosen] for name in ("X", *self.row_fields)},
             n_timesteps=int(self.codes[chosen].max()) + 1,
             per_step_share=None,  # it was computed from all rows, as were the ranges
             ranges=None,
@@ -147,8 +171,10 @@ class Rows:
         later = later.take(later.has_weight)
         stack = sp.vstack if sp.issparse(self.X) or sp.issparse(X) else np.vstack
         both: Any = stack([self.X, X[used]])
-        pairs = {name: (getattr(self, name), getattr(later, name)) for name in PER_ROW}
+        pairs = {name: (getattr(self, name), getattr(later, name)) for name in self.row_fields}
         joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
+        if later.group_labels is not None:
+            joined["n_groups"] = int(later.group_labels.size)
         return replace(
             self,
             family=later.family,

@@ -48,6 +48,11 @@ class Posterior(State):
     components, grid_positions
         The components phi and pi refer to, fewer as negligible ones are dropped, and their
         positions in the prior's full grid.
+    kept, offset, credit
+        Where rows belong together, what it costs a path that effects of groups are unknown:
+        (n_features, n_timesteps) share of its curvature that is left, (n_features,) variance of an
+        error all its steps share (`priors.offset`), and (n_features, n_timesteps) by how much less
+        its variance adds to the sums of squares, since the effects make up for it. Empty elsewhere.
     """
 
     variance: FloatArray
@@ -60,6 +65,9 @@ class Posterior(State):
     prior_counts: FloatArray
     components: Components
     grid_positions: IntArray
+    kept: FloatArray
+    offset: FloatArray
+    credit: FloatArray
 
     @property
     def path_arrays(self) -> PathArrays:
@@ -148,6 +156,9 @@ class Bound(Problem):
             prior_counts=prior_counts(self.prior, components, pi),
             components=components,
             grid_positions=np.arange(components.count),
+            kept=np.ones_like(variance) if self.row_groups is not None else np.empty((0, 0)),
+            offset=np.zeros(len(phi) if self.row_groups is not None else 0),
+            credit=np.zeros_like(variance) if self.row_groups is not None else np.empty((0, 0)),
         )
 
     def warm_posterior(self, beta: FloatArray, noise: FloatArray) -> Posterior:
@@ -171,6 +182,10 @@ class Bound(Problem):
             return np.zeros(self.design.n_timesteps)
         paths = np.einsum("it,it->t", self.squares, cast("Posterior", state).variance)
         return np.asarray(super().uncertainty(state) + paths)
+
+    def group_credit(self, state: State) -> FloatArray:
+        """(T,) by how much less paths and intercepts add, since effects of groups make up for it."""
+        return super().group_credit(state) + cast("Posterior", state).credit.sum(axis=0)
 
     def counts(self, posterior: Posterior) -> FloatArray:
         """n_gk: expected number of features per group and component."""

@@ -18,6 +18,7 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.design import Design, Scores
 from driftglm.families import Family
+from driftglm.objective.groups import Groups, GroupState
 from driftglm.objective.noise import Noise, NoisePath
 from driftglm.objective.shape import Shape
 
@@ -97,11 +98,14 @@ class State:
     `intercept_dynamics` (n_intercepts, 2) is the variance and autocorrelation of an intercept's
     deviations in a MAP fit, and the probability that the intercept moves and its mean
     autocorrelation in a fit with the learned prior. `intercept_h` and `intercept_b` (n_intercepts,
-    T) are the curvature and linear term of the likelihood that gave an intercept its posterior.
+    T) are the curvature and linear term of the likelihood that gave an intercept its posterior,
+    `intercept_offset` (n_intercepts,) the variance of an error all steps share (`priors.offset`),
+    `intercept_credit` (n_intercepts, T) what effects of groups make up for (see `Posterior`).
     `eta_variance` is the variance of every row's eta; of length one, and zero, for quadratic
     families, which need its sum only.
     `noise` (T,) is the noise variance or dispersion of every step, with its posterior `noise_path`
-    where it moves; `shape` is the family's own parameter where it has one.
+    where it moves; `shape` is the family's own parameter where it has one. `row_groups` are the
+    effects of groups, where rows belong together.
     `log_likelihood` is that of the rows where it is known; who changes eta forgets it.
     """
 
@@ -112,12 +116,15 @@ class State:
     intercept_divergence: FloatArray
     intercept_h: FloatArray
     intercept_b: FloatArray
+    intercept_offset: FloatArray
+    intercept_credit: FloatArray
     noise: FloatArray
     eta: FloatArray
     eta_variance: FloatArray
     shared: SharedState
     shape: float = field(default=1.0, kw_only=True)
     noise_path: NoisePath | None = field(default=None, kw_only=True)
+    row_groups: GroupState | None = field(default=None, kw_only=True)
     log_likelihood: float | None = field(default=None, kw_only=True)
 
     def copy(self) -> Self:
@@ -139,6 +146,8 @@ class Problem:
         The variance of eta that features could explain; sizes are measured against it.
     effective_rows
         The smallest variance that can be told from zero is the reference over this number.
+    row_groups
+        Which rows belong together; None: none.
     """
 
     design: Design
@@ -153,6 +162,7 @@ class Problem:
     shared: SharedDirections | None = field(default=None, kw_only=True)
     effective_rows: float = field(kw_only=True)
     shape: Shape = field(default_factory=Shape, kw_only=True)
+    row_groups: Groups | None = field(default=None, kw_only=True)
 
     def parts(self) -> dict[str, Any]:
         """The fields of the problem, for one that has a prior as well."""
@@ -188,12 +198,15 @@ class Problem:
             intercept_divergence=np.zeros(n_intercepts),
             intercept_h=h,
             intercept_b=b,
+            intercept_offset=np.zeros(n_intercepts),
+            intercept_credit=np.zeros((n_intercepts, n_steps)),
             noise=np.full(n_steps, self.noise.start) if path is None else path.effective,
             eta=self.design.eta(beta) + self.offset,
             eta_variance=np.zeros(1 if self.family.quadratic else self.design.n_rows),
             shared=SharedState.off(self.n_directions),
             shape=self.shape.start,
             noise_path=path,
+            row_groups=None if self.row_groups is None else GroupState.off(self.row_groups),
         )
 
     def tamed(self, beta: FloatArray) -> FloatArray:
@@ -226,6 +239,17 @@ class Problem:
         for column, path in zip(self.intercepts.columns, intercept_mean, strict=True):
             eta += column * self.design.to_rows(path)
 
+    def add_groups_inplace(self, state: State, eta: FloatArray) -> None:
+        """Add what the effects of groups contribute to the linear predictor."""
+        if self.row_groups is not None and state.row_groups is not None:
+            eta += state.row_groups.effect(self.row_groups)[self.row_groups.cell]
+
+    def group_row_variance(self, state: State) -> FloatArray | float:
+        """(n_rows,) variance of eta due to the effects of groups; 0 where there are none."""
+        if self.row_groups is None or state.row_groups is None:
+            return 0.0
+        return state.row_groups.cell_variance(self.row_groups)[self.row_groups.cell]
+
     def certain_likelihood(self, eta: FloatArray, noise: FloatArray, shape: float) -> float:
         """The log-likelihood if eta were known for certain."""
         family = self.family.at(noise, shape)
@@ -256,8 +280,8 @@ class Problem:
         return self.family_at(state).log_likelihood(*self._at(state), self.by_row(state.noise))
 
     def intercept_row_variance(self, state: State) -> FloatArray:
-        """(n_rows,) variance of eta due to intercepts and shared directions."""
-        out = np.zeros(self.design.n_rows)
+        """(n_rows,) variance of eta due to intercepts, shared directions and groups."""
+        out = np.zeros(self.design.n_rows) + self.group_row_variance(state)
         if self.shared is not None and state.shared.variance > 0:
             out += self.shared.scores.variances(state.shared.covariance)
         for column, path in zip(self.intercepts.columns, state.intercept_variance, strict=True):
@@ -293,7 +317,14 @@ class Problem:
         intercepts = (self.intercept_squares(self.weights) * state.intercept_variance).sum(axis=0)
         if state.shared.variance > 0:
             intercepts += np.einsum("trq,rq->t", self._step_grams, state.shared.covariance)
+        if self.row_groups is not None:
+            intercepts += self.design.by_step(self.weights * self.group_row_variance(state))
+            intercepts -= self.group_credit(state)
         return np.asarray(intercepts)
+
+    def group_credit(self, state: State) -> FloatArray:
+        """(T,) by how much less intercepts add, since effects of groups make up for it."""
+        return np.asarray(state.intercept_credit.sum(axis=0))
 
     @cached_property
     def _step_grams(self) -> FloatArray:
@@ -315,11 +346,14 @@ class Problem:
         known = state.log_likelihood
         if known is None:
             known = self.log_likelihood(state)
+        if self.row_groups is not None and not self.family.quadratic:
+            known += 0.5 * float(np.sum(self.precision(state) * self.group_credit(state)))
         return float(
             known
             - 0.5 * float(np.sum(self.precision(state) * self.uncertainty(state)))
             - state.intercept_divergence.sum()
             - state.shared.divergence
+            - (0.0 if state.row_groups is None else state.row_groups.divergence)
             + self.noise.log_prior(state.noise)
             + self.noise.path_value(state.noise_path, self.rows_by_step)
             + self.shape.log_prior(state.shape)

@@ -17,7 +17,8 @@ SHAPES: dict[str, dict[str, str]] = {
     "History": {"sk": "weights", "k": "prior"},
     "TextForecasters": {"bv": "bases"},
     "StepScores": {"nk": "log_density", "n": "weight", "k": "mean"},
-    "InterceptFit": {"lt": "mean variance h b", "lc": "dynamics", "l": "scale static"},
+    "InterceptFit": {"lt": "mean variance h b", "lc": "dynamics", "l": "scale static offset"},
+    "GroupFit": {"g": "mean variance", "c": "keys cell_mean cell_variance"},
     "JointFit": {
         "m": "features static",
         "tmm": "correlation",
@@ -58,6 +59,8 @@ def agrees(name: str, record: Any) -> bool:
         return _same_noise(record)
     if name == "History":
         return _same_forecasters(record)
+    if name == "GroupFit":
+        return _sound_groups(record)
     if name == "Rows" and not _has_targets(record):
         return False
     if name in {"PosteriorFit", "TextPosterior"}:
@@ -77,6 +80,14 @@ def _same_noise(forecaster: Any) -> bool:
     if forecaster.noise_path is not None:
         lengths.add(forecaster.noise_path.mean.shape[1])
     return lengths == {forecaster.noise.size} and bool((forecaster.noise > 0).all())
+
+
+def _sound_groups(fit: Any) -> bool:
+    """Whether cells are in order, and of groups there are."""
+    group = fit.keys // max(fit.stride, 1)
+    rising = fit.keys.size > 0 and bool((np.diff(fit.keys) > 0).all())
+    known = rising and 0 <= group[0] and group[-1] < fit.mean.size
+    return known and fit.stride > 0 and fit.prior.shape == (2,) and bool((fit.prior >= 0).all())
 
 
 def _same_forecasters(history: Any) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from driftglm._typing import FloatArray
 from driftglm.priors import mixture
 from driftglm.priors.mixture import Components, Tables
+from driftglm.priors.offset import offset_average_inplace, offset_evidences_inplace
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,15 @@ class Average:
         (K,) probabilities of the components.
     divergence
         From the prior.
+    lost
+        By how much the error all steps share lowers the trace of information times covariance.
     """
 
     mean: FloatArray
     variance: FloatArray
     phi: FloatArray
     divergence: float
+    lost: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,12 @@ class AveragedPath:
         """Those of the components, made once."""
         return self.components.tables()
 
-    def posterior(self, h: FloatArray, b: FloatArray) -> Average:
-        """Given curvature and linear term of the likelihood."""
+    def posterior(self, h: FloatArray, b: FloatArray, offset: float = 0.0) -> Average:
+        """Given curvature and linear term of the likelihood, and an error all steps share."""
         count = self.log_weights.size
         evidence, phi = np.empty(count), np.empty(count)
         parts, out = np.empty((3, count)), np.empty((2, h.size))
-        mixture.log_evidences_inplace(h, b, self.tables, evidence, parts)
+        offset_evidences_inplace(h, b, offset, self.tables, evidence, parts)
         mixture.weights_inplace(evidence, self.log_weights, phi)
-        divergence = mixture.average_inplace(h, b, self.tables, phi, parts, out)
-        return Average(out[0], out[1], phi, divergence - float(phi @ self.log_weights))
+        divergence, lost = offset_average_inplace(h, b, offset, self.tables, phi, parts, out)
+        return Average(out[0], out[1], phi, divergence - float(phi @ self.log_weights), lost)

@@ -117,7 +117,7 @@ def chain_transitions(
 
 
 @kernel
-def _filter_chains(h: FloatArray, b: FloatArray, tables: Tables) -> FloatArray:
+def filter_chains(h: FloatArray, b: FloatArray, tables: Tables) -> FloatArray:
     """(4, C + 2) b'V b, log|I + D H|, c = h'w and w'b of every chain, by a forward pass alone.
 
     Chains side by side, so that the processor takes several at once (see
@@ -163,7 +163,7 @@ def log_evidences_inplace(
     Static parts as in `gaussian_path.static_part`, without asking of each which case it is.
     """
     chains, static, n_chains = tables[0], tables[1], tables[2].shape[1]
-    filtered = _filter_chains(h, b, tables)
+    filtered = filter_chains(h, b, tables)
     logdet, v, wb = parts[0], parts[1], parts[2]
     for k in range(chains.shape[0]):
         c = _column(chains[k], n_chains)
@@ -183,7 +183,7 @@ def log_evidences_inplace(
 
 @kernel
 def _column(chain: int, n_chains: int) -> int:
-    """Where `_filter_chains` puts a chain; the negative ones come last."""
+    """Where `filter_chains` puts a chain; the negative ones come last."""
     return chain if chain >= 0 else n_chains + 2 + chain
 
 
@@ -207,7 +207,7 @@ def weights_inplace(evidence: FloatArray, log_pi: FloatArray, phi: FloatArray) -
 
 
 @kernel
-def _smooth_chains(
+def smooth_chains(
     h: FloatArray, b: FloatArray, tables: Tables, used: IntArray, out: FloatArray
 ) -> None:
     """Posterior mean, variance, w and predicted variance of some chains into `out` (4, T, U).
@@ -287,7 +287,7 @@ def average_inplace(
     n_used, divergence = _by_chain(tables[0], phi, parts, sums, used)
     used = used[:n_used]
     paths = np.empty((4, n_steps, n_used))
-    _smooth_chains(h, b, tables, used, paths)
+    smooth_chains(h, b, tables, used, paths)
     _, static_variance, static_mean, static_square = sums[:, n_chains]
     for t in range(n_steps):
         # Of a static component the chain is zero and w is one.
@@ -303,27 +303,6 @@ def average_inplace(
         out[0, t] = first
         out[1, t] = max(second - first * first, 0.0)
     return divergence
-
-
-@kernel
-def last_step_inplace(
-    h: FloatArray, b: FloatArray, phi: FloatArray, tables: Tables, out: FloatArray
-) -> None:
-    """Mean and variance of paths (n_paths, T) at the last step of `tables`, into (n_paths, 2).
-
-    The tables may be those of longer paths: the steps they have more are empty, h = b = 0, and what
-    the posterior says about the last of them is its forecast. `phi` (n_paths, K) stays as the
-    steps with data left it.
-    """
-    n_steps, n_all, n_components = h.shape[1], tables[2].shape[0], phi.shape[1]
-    longer = np.zeros((2, n_all))
-    evidence, parts = np.empty(n_components), np.empty((3, n_components))
-    moments = np.empty((2, n_all))
-    for i in range(h.shape[0]):
-        longer[0, :n_steps], longer[1, :n_steps] = h[i], b[i]
-        log_evidences_inplace(longer[0], longer[1], tables, evidence, parts)
-        average_inplace(longer[0], longer[1], tables, phi[i], parts, moments)
-        out[i, 0], out[i, 1] = moments[0, n_all - 1], moments[1, n_all - 1]
 
 
 def with_empty_steps(h: FloatArray, b: FloatArray, n_more: int) -> tuple[FloatArray, FloatArray]:

@@ -22,7 +22,21 @@ from driftglm.objective.bound import PathArrays
 from driftglm.priors import mixture, weights
 from driftglm.priors.mixture import Components, Tables
 from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
+from driftglm.priors.offset import (
+    offset_average_inplace,
+    offset_evidences_inplace,
+    times_information,
+)
 from driftglm.solvers.damping import damp_inplace
+from driftglm.solvers.groups import (
+    NO_EFFECTS,
+    GroupArrays,
+    group_arrays,
+    lost_information,
+    refresh_inplace,
+    update_groups,
+    with_unknown_effects,
+)
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Snapshot
 from driftglm.solvers.kernels import gradient_inplace, update_score_inplace
@@ -48,24 +62,50 @@ is close to the end at once and must not stop for being so; several responses cl
 FLAT_NOISE = 1
 """Rounds after which the noise may move at the latest. Before the paths have found what there is to
 explain, steps in which much is to be explained would pass for noisy."""
+FAR = 1e-3
+"""When paths have moved so far (in squared deviations) the effects of groups follow."""
+SMALLEST = 1e-300
 STILL = (1e-10, 1e-6)
 """An update smaller than this (in squared deviations, in probability) is left undone."""
 
 
 @kernel
+def _natural_inplace(
+    gradient: FloatArray, path: FloatArray, scale: tuple[float, float], h: FloatArray, b: FloatArray
+) -> None:
+    """Linear term of a path's likelihood, all in its unit; `scale` is that and the error's variance.
+
+    `h` is given, `gradient` is over the unit.
+    """
+    unit, offset = scale
+    if offset == 0.0:
+        for t in range(h.shape[0]):
+            b[t] = gradient[t] + h[t] * path[t] * unit
+        return
+    b[:] = gradient + times_information(h, path * unit, offset)
+
+
+@kernel
 def _update_paths_inplace(
     block: KernelBlock,
-    precision: FloatArray,
-    damping: float,
+    steps: tuple[FloatArray, IntArray, float],
     prior: tuple[Tables, FloatArray, IntArray, FloatArray],
     posterior: PathArrays,
+    unknown: tuple[FloatArray, FloatArray, FloatArray],
+    effects: GroupArrays,
 ) -> None:
     """One pass over the paths of a block; `posterior` and the score are updated.
 
-    `prior` holds the components' tables, log weights (G, K), each path's group and its unit.
+    `steps` are the precision of every step, where its rows begin, and the damping. `prior` holds the
+    components' tables, log weights (G, K), each path's group and its unit. `unknown` are `kept`,
+    `offset` and `credit` of a `Posterior`, and `effects` those of groups, empty where the rows
+    are not at hand.
     """
     order, columns, rows, squares = block
+    precision, step_offsets, damping = steps
     tables, log_pi, groups, unit = prior
+    kept, offset, credit = unknown
+    some_unknown, far = kept.shape[0] > 0, 0.0
     beta, variance, phi, all_evidence, divergence, curvature, linear = posterior
     n_steps, n_components = beta.shape[1], phi.shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
@@ -74,16 +114,20 @@ def _update_paths_inplace(
     new_phi = np.empty(n_components)
     for i in order:
         gradient_inplace(columns[0], i, rows, g)
+        error = offset[i] * unit[i] * unit[i] if some_unknown else 0.0
         for t in range(n_steps):
             per_unit = precision[t] / unit[i]
             h[t] = per_unit / unit[i] * squares[i, t]
-            b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit[i]
+            if some_unknown:
+                h[t] *= kept[i, t]
+            g[t] *= per_unit
+        _natural_inplace(g, beta[i], (unit[i], error), h, b)
         if damping < 1.0:
             damp_inplace(h, b, (curvature[i], linear[i], beta[i]), unit[i], damping)
         evidence = all_evidence[i]
-        mixture.log_evidences_inplace(h, b, tables, evidence, parts)
+        offset_evidences_inplace(h, b, error, tables, evidence, parts)
         mixture.weights_inplace(evidence, log_pi[groups[i]], new_phi)
-        new_divergence = mixture.average_inplace(h, b, tables, new_phi, parts, out)
+        new_divergence, lost = offset_average_inplace(h, b, error, tables, new_phi, parts, out)
         moved = shifted = 0.0
         for t in range(n_steps):
             change[t] = out[0, t] / unit[i] - beta[i, t]
@@ -100,6 +144,16 @@ def _update_paths_inplace(
         phi[i] = new_phi
         divergence[i] = new_divergence
         update_score_inplace(columns[1], i, change, rows)
+        if not some_unknown:
+            continue
+        reach = max(h.sum(), SMALLEST)
+        for t in range(n_steps):
+            gone = (1.0 / kept[i, t] - 1.0) * out[1, t] + lost / reach
+            credit[i, t] = h[t] * gone / precision[t]
+        far += moved
+        if far > FAR and effects[0].shape[0] > 0:
+            refresh_inplace(rows[0], rows[1], rows[2], precision, step_offsets, effects)
+            far = 0.0
 
 
 @dataclass
@@ -142,6 +196,34 @@ class _Work(RowWork):
         if not self.problem.family.bounded:
             self.state.intercept_h[:] = 0.0
             self.set_intercepts()
+
+    def stuck_above(self, least: float) -> bool:
+        """Whether no step raises the bound, and not because there is next to nothing to gain.
+
+        What unknown effects of groups cost is known roughly, and the best posterior with it.
+        """
+        close = self.problem.row_groups is not None and abs(self.shortfall) < least
+        return self.stuck and not close
+
+    def account_for_groups(self) -> None:
+        """Find out what it costs the paths that effects of groups are unknown.
+
+        That depends on variances and curvatures, which change little after the first round; it is
+        found once, so that every pass raises the same bound.
+        """
+        bound, posterior = self.problem, self.state
+        if bound.row_groups is None:
+            return
+        self.survey()
+        update_groups(bound, posterior, self.score, self.curvature)
+        self.settle(np.empty(0, dtype=np.int64))
+        precision = bound.precision(posterior)
+        weights = bound.by_row(precision) * self.curvature
+        h = precision * self.squares
+        kept, posterior.offset = with_unknown_effects(h, lost_information(bound, posterior, weights))
+        posterior.kept = np.where(h > 0, kept / np.where(h > 0, h, 1.0), 1.0)
+        # Posteriors of another information have no part in the bound: the step is not checked.
+        self._update(self.order)
 
     def update_shared(self) -> None:
         """Shared directions given the rest."""
@@ -186,12 +268,18 @@ class _Work(RowWork):
         self.begin(order)
         self.update_intercepts()
         self.update_shared()
-        precision = bound.precision(posterior)
+        update_groups(bound, posterior, self.score, self.curvature, self.damping)
+        steps = bound.precision(posterior), bound.design.step_offsets, self.damping
+        effects = group_arrays(bound, posterior)
         for block in self.update_blocks(order):
             features = block.take(bound.groups), block.take(bound.unit)
             prior = (self.tables, posterior.log_pi, *features)
             paths = block.take_all(posterior.path_arrays)
-            _update_paths_inplace(block.inputs, precision, self.damping, prior, paths)
+            unknown = posterior.kept, posterior.offset, posterior.credit
+            if bound.row_groups is not None:
+                unknown = block.take_all(unknown)
+            at_hand = effects if block.features is None else NO_EFFECTS
+            _update_paths_inplace(block.inputs, steps, prior, paths, unknown, at_hand)
             block.put_back()
         self.settle(order)
         bound.update_noise(posterior)
@@ -225,19 +313,21 @@ class CAVISolver(Solver[Bound, Posterior]):
             climb.resume(saved)
         else:
             climb.begin_flat() if self.flat_first else climb.begin()
+            climb.account_for_groups(tried=self.warm)
         while not run.exhausted:
             climb.round(live=self.brief or not self.warm)
             rise, last = run.history[-1] - last, run.history[-1]
             if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):
                 climb.free_noise()
             elif rise < least * run.tol * n_rows:
-                stuck = any(work.stuck for work in climb.works)
+                stuck = any(work.stuck_above(least * run.tol * n_rows) for work in climb.works)
                 reason = StopReason.STALLED if stuck else StopReason.CONVERGED
                 break
             n_rounds += 1
             if not run.exhausted:  # a bold step is worth what the next pass makes of it
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
                 run.journal.write({**climb.snapshot(), "last": last, "n_rounds": n_rounds})
+        climb.finish()
         return run.result(climb.posteriors, rise / (least * n_rows), reason)
 
     def _least_rise(self, n_responses: int) -> float:
@@ -288,6 +378,29 @@ class _Climb:
         for work in self.works:
             work.free_intercepts()
         self._settle()
+
+    @property
+    def _has_groups(self) -> bool:
+        return self.works[0].problem.row_groups is not None
+
+    def account_for_groups(self, *, tried: bool) -> None:
+        """Find out what unknown effects of groups cost, after a round that is not recorded.
+
+        Where the paths were `tried` before, that round is not needed.
+        """
+        if not self._has_groups:
+            return
+        if not tried:
+            self._update_all()
+            self._update_live(N_INNER)
+        for work in self.works:
+            work.account_for_groups()
+        self._settle()
+
+    def finish(self) -> None:
+        """With the variances of groups found, what their effects cost is found again."""
+        if self._has_groups:
+            self.account_for_groups(tried=True)
 
     @property
     def noise_is_flat(self) -> bool:

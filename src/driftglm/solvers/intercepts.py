@@ -13,7 +13,12 @@ from driftglm.priors.averaging import AveragedPath
 from driftglm.priors.gaussian_path import best_intercept_dynamics, kl_divergence, posterior_inplace
 from driftglm.priors.learned import intercept_components, intercept_log_weights
 from driftglm.priors.mixture import with_empty_steps
+from driftglm.priors.offset import times_information
 from driftglm.solvers.damping import damp_inplace
+from driftglm.solvers.groups import lost_by_columns, with_unknown_effects
+
+
+SMALLEST = 1e-300
 
 
 def update_intercepts(
@@ -67,7 +72,12 @@ def average_intercepts(
     for j, h, b in _each_intercept(problem, state, score, curvature, damping):
         kind = float(intercepts.scale[j]), bool(intercepts.static[j]) or flat
         path = averaged_intercept(*kind, h.size)
-        found = path.posterior(h, b)
+        found = path.posterior(h, b, float(state.intercept_offset[j]))
+        if problem.row_groups is not None:
+            whole = problem.design.by_step(curvature * intercepts.columns[j] ** 2)
+            spread = found.lost / max(float(h.sum()), SMALLEST)
+            less = h * (spread - found.variance) / problem.precision(state)
+            state.intercept_credit[j] = whole * found.variance + less
         state.intercept_divergence[j] = found.divergence
         rho, phi, moving = path.components.rho, found.phi, float(found.phi[1:].sum())
         mean_rho = float(phi[1:] @ rho[1:]) / moving if moving > 0 else 1.0
@@ -77,11 +87,14 @@ def average_intercepts(
 
 
 def intercept_forecast(
-    scale: float, static: bool, h: FloatArray, b: FloatArray, n_steps: int
+    kind: tuple[float, bool], h: FloatArray, b: FloatArray, offset: float, n_steps: int
 ) -> tuple[float, float]:
-    """Mean and variance `n_steps` after the last, averaged over an intercept's components."""
+    """Mean and variance `n_steps` after the last, averaged over an intercept's components.
+
+    `kind` is the prior's scale, and whether it is constant.
+    """
     h, b = with_empty_steps(h, b, n_steps)
-    found = averaged_intercept(scale, static, h.size).posterior(h, b)
+    found = averaged_intercept(*kind, h.size).posterior(h, b, offset)
     return float(found.mean[-1]), float(found.variance[-1])
 
 
@@ -104,12 +117,21 @@ def averaged_intercept(scale: float, static: bool, n_timesteps: int) -> Averaged
 
 def intercept_information(
     problem: Problem, state: State, j: int, score: FloatArray, curvature: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """h and b of an intercept: curvature and linear term of its likelihood, step by step."""
+) -> tuple[FloatArray, FloatArray, float]:
+    """h and b of an intercept: curvature and linear term of its likelihood, step by step.
+
+    Also the variance of an error all steps share, where rows belong together.
+    """
     precision, column = problem.precision(state), problem.intercepts.columns[j]
     h = precision * problem.design.by_step(curvature * column * column)
-    b = precision * problem.design.by_step(score * column) + h * state.intercept_mean[j]
-    return h, b
+    gradient, offset = precision * problem.design.by_step(score * column), 0.0
+    if problem.row_groups is None:
+        return h, gradient + h * state.intercept_mean[j], offset
+    weights = problem.by_row(precision) * curvature
+    loss = lost_by_columns(problem, state, weights, column[None])
+    kept, offsets = with_unknown_effects(h[None], loss)
+    h, offset = kept[0], float(offsets[0])
+    return h, gradient + times_information(h, state.intercept_mean[j], offset), offset
 
 
 def _each_intercept(
@@ -118,7 +140,7 @@ def _each_intercept(
     """Every intercept with its h and b; the score follows what the caller does to it."""
     for j, column in enumerate(problem.intercepts.columns):
         before = state.intercept_mean[j].copy()
-        h, b = intercept_information(problem, state, j, score, curvature)
+        h, b, state.intercept_offset[j] = intercept_information(problem, state, j, score, curvature)
         if damping < 1.0:
             old = state.intercept_h[j], state.intercept_b[j], before
             damp_inplace(h, b, old, 1.0, damping)

@@ -13,12 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from driftglm.exceptions import DataError
-from driftglm.objective import NoisePath, Posterior, SharedState, State
+from driftglm.objective import GroupState, NoisePath, Posterior, SharedState, State
 from driftglm.priors.mixture import Components
 from driftglm.solvers.coupling import Coupling
 
 Snapshot = dict[str, Any]
-KINDS = {kind.__name__: kind for kind in (State, Posterior, SharedState, NoisePath, Components)}
+CLASSES = (State, Posterior, SharedState, GroupState, NoisePath, Components)
+KINDS = {kind.__name__: kind for kind in CLASSES}
 KIND, ARRAY, ITEMS = "kind", "array", "items"
 
 

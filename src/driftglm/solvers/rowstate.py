@@ -36,12 +36,14 @@ class RowWork:
     """Score and curvature at a state's eta, in the layout the kernels want.
 
     A pass is `begin`, kernels, `settle`. Kernels change the score; `settle` brings eta in step.
-    `damping` is the share of a full step a pass takes where the family's model is not a bound.
+    `damping` is the share of a full step a pass takes where the family's model is not a bound,
+    `shortfall` by how much the last such pass would have lowered the objective.
     """
 
     problem: Problem
     state: State
     damping: float = 1.0
+    shortfall: float = field(init=False, default=0.0)
     order: IntArray = field(init=False)
     score: FloatArray = field(init=False)
     curvature: FloatArray = field(init=False)
@@ -124,6 +126,7 @@ class RowWork:
         problem.add_intercepts_inplace(state.intercept_mean, state.eta)
         if problem.shared is not None and state.shared.variance > 0:
             state.eta += problem.shared.scores.times(state.shared.mean)
+        problem.add_groups_inplace(state, state.eta)
         intercepts = problem.intercept_row_variance(state)
         state.eta_variance = np.maximum(self._moments[1], 0.0) + intercepts
         self._evaluate()
@@ -204,16 +207,20 @@ class RowWork:
     def guarded(self, step: Callable[[], float], value: Callable[[State], float]) -> float:
         """Take a step; where it lowers `value`, take it back and take a smaller one.
 
-        A family whose model is a bound cannot fall and is not asked. Returns what the step
+        A family whose model is a bound cannot fall and is not asked, unless rows belong together:
+        what their unknown effects cost is known roughly. Returns what the step
         returned, or infinity if no step, however small, helps.
         """
-        if self.problem.family.bounded:
+        if self.problem.family.bounded and self.problem.row_groups is None:
             return step()
         before, backup = value(self.state), self.state.copy()
         first = self.damping
         while self.damping > LEAST_DAMPING:
             result = step()
-            if value(self.state) >= before - ROUNDING * abs(before):
+            reached = value(self.state)
+            if self.damping == first:
+                self.shortfall = before - reached
+            if reached >= before - ROUNDING * abs(before):
                 if self.damping == first:
                     self.damping = min(1.0, 2.0 * first)
                 return result

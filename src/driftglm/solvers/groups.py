@@ -1,0 +1,263 @@
+"""The effects of groups: their update, and what it costs a path that they are unknown.
+
+Effects are updated at the start of a pass, with the variances of highest evidence, and again
+whenever paths have moved far enough (`refresh_inplace`): an update of a path takes them for unknown
+(`lost_information`), so they must follow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from driftglm._jit import kernel
+from driftglm._typing import FloatArray, IntArray
+from driftglm.design.base import CellTables
+from driftglm.objective import Problem, State
+from driftglm.objective.groups import Groups, GroupState, Shrinkage
+
+N_GRID = 33
+SMALLEST, LARGEST = 1e-4, 1e8
+"""Variances tried, over the inverse of the largest information of a cell (or group)."""
+N_ROUNDS, STILL = 4, 1e-6
+"""Rounds over the two variances, at most, and the gain (in nats) below which they end."""
+LEAST_LEFT = 1e-6
+"""Share of its information about a constant that a path keeps at least."""
+
+GroupArrays = tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]
+"""cell, group, variance, constant and anew of `Groups` and `GroupState`, as kernels take them."""
+
+
+NO_EFFECTS: GroupArrays = (
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.int64),
+    np.empty(0),
+    np.empty(0),
+    np.empty(0),
+)
+
+
+def group_arrays(problem: Problem, state: State) -> GroupArrays:
+    """What kernels change in the middle of a pass; none where no rows belong together."""
+    groups, now = problem.row_groups, state.row_groups
+    if groups is None or now is None:
+        return NO_EFFECTS
+    return groups.cell, groups.group, now.variance, now.constant, now.anew
+
+
+def update_groups(
+    problem: Problem, state: State, score: FloatArray, curvature: FloatArray, damping: float = 1.0
+) -> None:
+    """Set effects and variances given the rest; `score` is kept in step, `state.eta` is not."""
+    groups, now = problem.row_groups, state.row_groups
+    if groups is None or now is None:
+        return
+    precision = problem.by_row(problem.precision(state))
+    before = now.effect(groups)
+    information = groups.by_cell(precision * curvature)
+    linear = groups.by_cell(precision * score) + information * before
+    variance = best_variances(groups, information, linear, now.variance)
+    found = effects(groups, information, linear, variance)
+    constant = now.constant + damping * (found[0] - now.constant)
+    anew = now.anew + damping * (found[1] - now.anew)
+    # An effect of variance zero is zero, however short the step.
+    constant, anew = (e * (v > 0) for e, v in zip((constant, anew), variance, strict=True))
+    state.row_groups = GroupState(constant, anew, variance, information)
+    state.row_groups.settle(groups)
+    score -= curvature * (state.row_groups.effect(groups) - before)[groups.cell]
+
+
+def effects(
+    groups: Groups, information: FloatArray, linear: FloatArray, variance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Means of u and v given the likelihood of the cells."""
+    known = Shrinkage.of(groups, information, variance)
+    constant = known.group_variance * groups.by_group(known.rest * linear)
+    anew = known.cell_variance * (linear - information * constant[groups.group])
+    return constant, anew
+
+
+def log_evidence(
+    groups: Groups, information: FloatArray, linear: FloatArray, variance: FloatArray
+) -> float:
+    """Of the cells, compared with no effects at all."""
+    known = Shrinkage.of(groups, information, variance)
+    inner = groups.by_group(known.rest * linear)
+    gained = known.cell_variance @ linear**2 + known.group_variance @ inner**2
+    lost = np.log1p(variance[0] * known.group_information).sum() - np.log(known.rest).sum()
+    return 0.5 * float(gained - lost)
+
+
+def best_variances(
+    groups: Groups, information: FloatArray, linear: FloatArray, current: FloatArray
+) -> FloatArray:
+    """(2,) variances of u and v of highest evidence, one after the other; zero is possible."""
+    best, value = current.copy(), log_evidence(groups, information, linear, current)
+    kinds = [j for j, wanted in enumerate((groups.constant, groups.anew)) if wanted]
+    if not information.any():
+        return best
+    top = max(float(information.max()), float(groups.by_group(information).max()))
+    for _ in range(N_ROUNDS if len(kinds) > 1 else 1):
+        last = value
+        for j in kinds:
+
+            def of(variance: float, j: int = j) -> float:
+                trial = best.copy()
+                trial[j] = variance
+                return log_evidence(groups, information, linear, trial)
+
+            found = _best(of, top)
+            if (reached := of(found)) > value:
+                best[j], value = found, reached
+        if value - last < STILL:
+            break
+    return best
+
+
+def _best(value: Callable[[float], float], top: float) -> float:
+    """The variance of highest value: on a grid, then between its neighbours; or zero."""
+    grid = np.log(np.geomspace(SMALLEST, LARGEST, N_GRID) / top)
+    values = np.array([value(float(np.exp(each))) for each in grid])
+    k = int(np.argmax(values))
+    bounds = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, N_GRID - 1)])
+    options = {"xatol": 1e-9}
+    found = minimize_scalar(
+        lambda x: -value(float(np.exp(x))), bounds=bounds, method="bounded", options=options
+    )
+    best = float(found.x) if -found.fun > values[k] else float(grid[k])
+    return float(np.exp(best)) if value(float(np.exp(best))) > value(0.0) else 0.0
+
+
+@kernel
+def refresh_inplace(
+    score: FloatArray,
+    curvature: FloatArray,
+    steps: FloatArray,
+    precision: FloatArray,
+    step_offsets: IntArray,
+    arrays: GroupArrays,
+) -> None:
+    """Effects given the rest, in the middle of a pass; score and sums of steps follow.
+
+    `curvature` is empty where it is one throughout; `steps` (3, T) is what is pending, the sum of
+    the score and that of the curvature (see `design.base.RowState`).
+    """
+    cell, group, variance, constant, anew = arrays
+    ones = curvature.shape[0] == 0
+    linear, information = np.zeros(group.shape[0]), np.zeros(group.shape[0])
+    for t in range(precision.shape[0]):
+        pending, steps[0, t] = steps[0, t], 0.0
+        for n in range(step_offsets[t], step_offsets[t + 1]):
+            weight = 1.0 if ones else curvature[n]
+            score[n] -= weight * pending
+            linear[cell[n]] += precision[t] * score[n]
+            information[cell[n]] += precision[t] * weight
+    n_groups = constant.shape[0]
+    above, below = np.zeros(n_groups), np.zeros(n_groups)
+    for c in range(group.shape[0]):
+        g = group[c]
+        linear[c] += information[c] * (constant[g] + anew[c])
+        rest = 1.0 / (1.0 + variance[1] * information[c])
+        above[g] += rest * linear[c]
+        below[g] += rest * information[c]
+    moved = np.empty(group.shape[0])
+    for c in range(group.shape[0]):
+        moved[c] = -constant[group[c]] - anew[c]
+    for g in range(n_groups):
+        constant[g] = variance[0] * above[g] / (1.0 + variance[0] * below[g])
+    for c in range(group.shape[0]):
+        u = constant[group[c]]
+        left = linear[c] - information[c] * u
+        anew[c] = variance[1] * left / (1.0 + variance[1] * information[c])
+        moved[c] += u + anew[c]
+    for t in range(precision.shape[0]):
+        total = 0.0
+        for n in range(step_offsets[t], step_offsets[t + 1]):
+            score[n] -= (1.0 if ones else curvature[n]) * moved[cell[n]]
+            total += score[n]
+        steps[1, t] = total
+
+
+Loss = tuple[FloatArray, FloatArray]
+"""(n, T) information that paths lose step by step, and (n,) what they lose about a constant."""
+
+
+def lost_information(problem: Problem, state: State, weights: FloatArray) -> Loss:
+    """What paths lose because effects are unknown; `weights` are precision * curvature of rows."""
+    groups, known = _known(problem, state, weights)
+    tables = _tables(groups, known, problem, weights)
+    cells = groups.cell, groups.first_cells
+    return problem.design.lost_information(cells, weights, tables)
+
+
+def lost_by_columns(
+    problem: Problem, state: State, weights: FloatArray, columns: FloatArray
+) -> Loss:
+    """The same of columns (n, n_rows) that are not part of the design."""
+    groups, known = _known(problem, state, weights)
+    by_step, about_constant = np.zeros((len(columns), problem.design.n_timesteps)), []
+    codes = step_of_cells(groups, problem)
+    for j, column in enumerate(columns):
+        cells = groups.by_cell(weights * column)
+        own = known.cell_variance * cells**2
+        outer = known.group_variance[groups.group] * (known.rest * cells) ** 2
+        np.add.at(by_step[j], codes, own + outer)
+        inner = groups.by_group(known.rest * cells)
+        about_constant.append(own.sum() + known.group_variance @ inner**2)
+    return by_step, np.array(about_constant)
+
+
+def step_of_cells(groups: Groups, problem: Problem) -> IntArray:
+    """(n_cells,) the design's step of every cell."""
+    codes = np.zeros(groups.n_cells, dtype=np.int64)
+    steps = np.arange(problem.design.n_timesteps)
+    codes[groups.cell] = np.repeat(steps, np.diff(problem.design.step_offsets))
+    return codes
+
+
+def _known(
+    problem: Problem, state: State, weights: FloatArray
+) -> tuple[Groups, Shrinkage]:
+    assert problem.row_groups is not None  # noqa: S101 (asked for where there are groups)
+    assert state.row_groups is not None  # noqa: S101
+    groups = problem.row_groups
+    return groups, Shrinkage.of(groups, groups.by_cell(weights), state.row_groups.variance)
+
+
+def _tables(
+    groups: Groups, known: Shrinkage, problem: Problem, weights: FloatArray
+) -> CellTables:
+    """What the kernel of a design needs."""
+    information = groups.by_cell(weights)
+    outer = known.group_variance[groups.group] * known.rest**2
+    cells = np.array([known.cell_variance, known.cell_variance + outer, known.rest, information])
+    codes, n_steps = step_of_cells(groups, problem), problem.design.n_timesteps
+    steps = np.array(
+        [np.bincount(codes, cells[k] * information**2, n_steps) for k in (0, 1)]
+    )
+    by_both = np.zeros((groups.n_groups, n_steps))
+    np.add.at(by_both, (groups.group, codes), known.rest * information)
+    pairs = np.einsum("g,gt,gs->ts", known.group_variance, by_both, by_both, optimize=True)
+    return cells, known.group_variance, steps, pairs, codes
+
+
+def with_unknown_effects(h: FloatArray, loss: Loss) -> tuple[FloatArray, FloatArray]:
+    """Curvatures (n, T) of paths by step, and the (n,) variance of an error all steps share.
+
+    The information of a path with effects integrated out is a matrix. It is taken to be that of
+    steps measured by themselves, to all of which one error was added (`priors.offset`): its
+    diagonal is met up to a factor, its trace and its sum exactly. That is the matrix itself if
+    effects are drawn anew in every step, if there is one step, and for covariates of groups in a
+    balanced panel.
+    """
+    left = np.maximum(h - loss[0], LEAST_LEFT * h)
+    total, squared = left.sum(axis=1), (left**2).sum(axis=1)
+    about = np.clip(h.sum(axis=1) - loss[1], LEAST_LEFT * total, total)
+    apart = total**2 - squared
+    with np.errstate(invalid="ignore", divide="ignore"):
+        x = np.where(apart > 1e-9 * total**2, (total - about) / apart, 0.0)
+        factor = 1.0 + np.where(total > 0, x * squared / total, 0.0)
+        offset = np.where(x > 0, x / (factor * (factor - x * total)), 0.0)
+    return left * factor[:, None], offset
