@@ -23,11 +23,11 @@ score, sum of the curvature."""
 KernelBlock = tuple[IntArray, tuple[Columns, Columns], RowState, FloatArray]
 """order, columns, rows and squares of an `UpdateBlock`, as kernels take them."""
 Pair = tuple[FloatArray, FloatArray]
-CellTables = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]
-"""Numbers of cells (4, n_cells): variance of the cell's own effect, what the cell loses in its
-step, the share left, its information; (n_groups,) variance of a group's effect; (2, T) sums of the
-first two times the squared information; (T, T) what pairs of steps have in common; (n_cells,) their
-steps."""
+Cells = tuple[RowArray, RowArray, IntArray, FloatArray, FloatArray]
+"""Rows that share effects: the cell of every row, cells being sorted by step; their groups; where
+those of every step begin; (4, n_cells) variance of a cell's own effect, what the cell loses in its
+step, the share of its information that is left, the information; (n_groups,) variance of a group's
+effect."""
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Arrays = TypeVar("Arrays", bound=tuple[np.ndarray, ...])
@@ -161,12 +161,10 @@ class Design(Protocol):
     def movement(self, weights: FloatArray) -> FloatArray:
         """How much more columns differ from step to step than within steps."""
 
-    def lost_information(
-        self, cells: tuple[IntArray, IntArray], weights: FloatArray, tables: CellTables
-    ) -> Pair:
+    def lost_information(self, features: IntArray, weights: FloatArray, cells: Cells) -> Pair:
         """What columns lose where rows share unknown effects: by step, and about a constant.
 
-        `cells` are the cell of every row, and where the cells of every group begin.
+        Arrays of all features are returned, with the rows of those asked for set.
         """
 
     def by_step(self, rows: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import column_kernels as kernels
-from driftglm.design.base import CellTables, Entries, Pair, RowArray, RowState, UpdateBlock
+from driftglm.design.base import Cells, Entries, Pair, RowArray, RowState, UpdateBlock
 from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.layout import columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import ArrayScores
@@ -271,17 +271,15 @@ class ColumnDesign:
         self.weigh_inplace(curvature, np.arange(self.n_features), squares, sums)
         return squares
 
-    def lost_information(
-        self, cells: tuple[IntArray, IntArray], weights: FloatArray, tables: CellTables
-    ) -> Pair:
+    def lost_information(self, features: IntArray, weights: FloatArray, cells: Cells) -> Pair:
         """What columns lose where rows share unknown effects: by step, and about a constant."""
-        out = np.empty((self.n_features, self.n_timesteps)), np.empty(self.n_features)
-        rows, every = (*cells, weights), np.arange(self.n_features)
+        out = np.zeros((self.n_features, self.n_timesteps)), np.zeros(self.n_features)
 
         def lose(a: int, b: int) -> None:
-            lost_information_inplace(self._entries, self.center, rows, tables, every[a:b], out)
+            some = features[a:b]
+            lost_information_inplace(self._entries, self.center, weights, cells, some, out)
 
-        parallel_for(lose, ranges(self.n_features, self.threads), self.threads)
+        parallel_for(lose, ranges(features.size, self.threads), self.threads)
         return out
 
     def units(self, weights: FloatArray) -> FloatArray:

@@ -62,11 +62,11 @@ class InterceptFit:
         """Taken from where a solver ended."""
         rates = problem.score(state), problem.curvature(state)
         h, b = np.zeros((2, *state.intercept_mean.shape))
-        offset, prior = np.zeros(len(h)), problem.intercepts
         for j in range(len(h)):
-            h[j], b[j], offset[j] = intercept_information(problem, state, j, *rates)
+            h[j], b[j] = intercept_information(problem, state, j, *rates)
         posterior = state.intercept_mean, state.intercept_variance, state.intercept_dynamics
-        return cls(*posterior, h, b, prior.scale, prior.static, offset)
+        prior = problem.intercepts.scale, problem.intercepts.static
+        return cls(*posterior, h, b, *prior, state.intercept_offset)
 
     def ahead(self, n_steps: int) -> Moments:
         """Mean and variance `n_steps` after the last, with the dynamics found for each."""

@@ -11,8 +11,9 @@ log-normaliser of an earlier update is reused.
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Self, cast
 
 import numpy as np
 
@@ -68,6 +69,11 @@ class Posterior(State):
     kept: FloatArray
     offset: FloatArray
     credit: FloatArray
+
+    def copy(self) -> Self:
+        """An independent copy; what no update changes in place is shared."""
+        fixed = ("components", "grid_positions", "kept", "offset")
+        return copy.deepcopy(self, {id(getattr(self, each)): getattr(self, each) for each in fixed})
 
     @property
     def path_arrays(self) -> PathArrays:

@@ -137,5 +137,6 @@ class GroupState:
         total += np.log1p(self.variance[0] * found.group_information).sum()
         for effect, variance in zip((self.constant, self.anew), self.variance, strict=True):
             if variance > 0:
-                total += effect @ effect / variance
-        self.divergence = 0.5 * float(total - self.information @ self.cell_variance(groups))
+                total += np.sum(effect * effect) / variance
+        total -= np.sum(self.information * self.cell_variance(groups))
+        self.divergence = 0.5 * float(total)

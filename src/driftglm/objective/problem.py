@@ -99,8 +99,8 @@ class State:
     deviations in a MAP fit, and the probability that the intercept moves and its mean
     autocorrelation in a fit with the learned prior. `intercept_h` and `intercept_b` (n_intercepts,
     T) are the curvature and linear term of the likelihood that gave an intercept its posterior,
-    `intercept_offset` (n_intercepts,) the variance of an error all steps share (`priors.offset`),
-    `intercept_credit` (n_intercepts, T) what effects of groups make up for (see `Posterior`).
+    `intercept_kept`, `intercept_offset` and `intercept_credit` what unknown effects of groups do to
+    that (see `Posterior`).
     `eta_variance` is the variance of every row's eta; of length one, and zero, for quadratic
     families, which need its sum only.
     `noise` (T,) is the noise variance or dispersion of every step, with its posterior `noise_path`
@@ -116,6 +116,7 @@ class State:
     intercept_divergence: FloatArray
     intercept_h: FloatArray
     intercept_b: FloatArray
+    intercept_kept: FloatArray
     intercept_offset: FloatArray
     intercept_credit: FloatArray
     noise: FloatArray
@@ -198,6 +199,7 @@ class Problem:
             intercept_divergence=np.zeros(n_intercepts),
             intercept_h=h,
             intercept_b=b,
+            intercept_kept=np.ones((n_intercepts, n_steps)),
             intercept_offset=np.zeros(n_intercepts),
             intercept_credit=np.zeros((n_intercepts, n_steps)),
             noise=np.full(n_steps, self.noise.start) if path is None else path.effective,

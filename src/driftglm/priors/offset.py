@@ -93,14 +93,14 @@ def _by_chain(
     sums: FloatArray,
     used: IntArray,
 ) -> tuple[int, float]:
-    """As `mixture._by_chain`: sums (N_SUMS, C + 1), the number of chains, the divergence so far.
+    """As `mixture._by_chain`: sums (C + 1, N_SUMS), the number of chains, the divergence so far.
 
     With m = v w'b and f the share of the static part that is error, the sums are of phi times
     1, m, m f, v, v f, v f^2, offset (1 - f), m^2, m^2 f and m^2 f^2.
     """
     chains, static = tables[0], tables[1]
     divergence, n_used = 0.0, 0
-    last = sums.shape[1] - 1
+    last = sums.shape[0] - 1
     for k in range(chains.shape[0]):
         if phi[k] == 0.0:
             continue
@@ -108,15 +108,15 @@ def _by_chain(
         if chains[k] == ZERO_CHAIN:
             continue
         c = last if chains[k] == STATIC_CHAIN else chains[k]
-        if c < last and sums[0, c] == 0.0:
+        if c < last and sums[c, 0] == 0.0:
             used[n_used] = c
             n_used += 1
         v, m = parts[1, k], parts[1, k] * parts[2, k]
         f = 0.0 if static[k] == np.inf else offset / (static[k] + offset)
         terms = (1.0, m, m * f, v, v * f, v * f * f, offset * (1.0 - f), m * m, m * m * f)
         for j in range(N_SUMS - 1):
-            sums[j, c] += phi[k] * terms[j]
-        sums[N_SUMS - 1, c] += phi[k] * m * m * f * f
+            sums[c, j] += phi[k] * terms[j]
+        sums[c, N_SUMS - 1] += phi[k] * m * m * f * f
     return n_used, divergence
 
 
@@ -156,7 +156,7 @@ def offset_average_inplace(
     if offset == 0.0:
         return average_inplace(h, b, tables, phi, parts, out), 0.0
     n_steps, n_chains = tables[2].shape
-    sums, used = np.zeros((N_SUMS, n_chains + 1)), np.empty(n_chains, dtype=np.int64)
+    sums, used = np.zeros((n_chains + 1, N_SUMS)), np.empty(n_chains, dtype=np.int64)
     n_used, divergence = _by_chain(offset, tables, phi, parts, sums, used)
     used = used[:n_used]
     together = measured(h, b, offset)
@@ -165,11 +165,11 @@ def offset_average_inplace(
     reach, along = h.sum(), together.sum()
     mean_total = 0.0
     for t in range(n_steps):
-        flat = sums[:, n_chains]
+        flat = sums[n_chains]
         first = flat[1] - flat[2]
         second = _second(flat, 0.0, 0.0, 1.0)
         for j in range(n_used):
-            part, mean, w = sums[:, used[j]], paths[0, t, j], paths[2, t, j]
+            part, mean, w = sums[used[j]], paths[0, t, j], paths[2, t, j]
             first += part[0] * mean + part[1] * w - part[2]
             second += _second(part, mean, paths[1, t, j], w)
         divergence += 0.5 * (b[t] * first - h[t] * second)
@@ -180,7 +180,7 @@ def offset_average_inplace(
     # with 1'h, as w does with h'w.
     total_square = 0.0
     if reach > 0.0:
-        flat = sums[:, n_chains]
+        flat = sums[n_chains]
         total_square += reach * reach * _second(flat, 0.0, 0.0, 1.0)
         for j in range(n_used):
             hw = wb = 0.0
@@ -188,7 +188,7 @@ def offset_average_inplace(
                 hw += h[t] * paths[2, t, j]
                 wb += together[t] * paths[2, t, j]
             mean, spread = (along - wb) / reach, (reach - hw) / reach / reach
-            total_square += reach * reach * _second(sums[:, used[j]], mean, spread, hw / reach)
+            total_square += reach * reach * _second(sums[used[j]], mean, spread, hw / reach)
     lost = offset / (1.0 + offset * reach)
     divergence += 0.5 * lost * total_square
     return divergence, lost * max(total_square - mean_total * mean_total, 0.0)

@@ -32,6 +32,7 @@ from driftglm.solvers.groups import (
     NO_EFFECTS,
     GroupArrays,
     group_arrays,
+    lost_by_columns,
     lost_information,
     refresh_inplace,
     update_groups,
@@ -62,7 +63,7 @@ is close to the end at once and must not stop for being so; several responses cl
 FLAT_NOISE = 1
 """Rounds after which the noise may move at the latest. Before the paths have found what there is to
 explain, steps in which much is to be explained would pass for noisy."""
-FAR = 1e-3
+FAR = 1e-2
 """When paths have moved so far (in squared deviations) the effects of groups follow."""
 SMALLEST = 1e-300
 STILL = (1e-10, 1e-6)
@@ -164,6 +165,7 @@ class _Work(RowWork):
     state: Posterior
     stuck: bool = False
     flat: bool = False
+    unchecked: bool = False
     _tables: tuple[Components, Tables] | None = None
 
     @property
@@ -205,11 +207,11 @@ class _Work(RowWork):
         close = self.problem.row_groups is not None and abs(self.shortfall) < least
         return self.stuck and not close
 
-    def account_for_groups(self) -> None:
-        """Find out what it costs the paths that effects of groups are unknown.
+    def account_for_groups(self, features: IntArray) -> None:
+        """Find out what it costs some paths that effects of groups are unknown.
 
         That depends on variances and curvatures, which change little after the first round; it is
-        found once, so that every pass raises the same bound.
+        found once, so that every pass raises the same bound, and at the end for paths that matter.
         """
         bound, posterior = self.problem, self.state
         if bound.row_groups is None:
@@ -219,11 +221,15 @@ class _Work(RowWork):
         self.settle(np.empty(0, dtype=np.int64))
         precision = bound.precision(posterior)
         weights = bound.by_row(precision) * self.curvature
-        h = precision * self.squares
-        kept, posterior.offset = with_unknown_effects(h, lost_information(bound, posterior, weights))
-        posterior.kept = np.where(h > 0, kept / np.where(h > 0, h, 1.0), 1.0)
-        # Posteriors of another information have no part in the bound: the step is not checked.
-        self._update(self.order)
+        lost = lost_information(bound, posterior, weights, features)
+        kept, offset = with_unknown_effects(precision * self.squares, lost)
+        posterior.kept[features], posterior.offset[features] = kept[features], offset[features]
+        squares = precision * bound.intercept_squares(self.curvature)
+        lost = lost_by_columns(bound, posterior, weights, bound.intercepts.columns)
+        found = with_unknown_effects(squares, lost)
+        posterior.intercept_kept, posterior.intercept_offset = found
+        # Posteriors of another information have no part in the bound: the next step is not checked.
+        self.unchecked = True
 
     def update_shared(self) -> None:
         """Shared directions given the rest."""
@@ -245,7 +251,10 @@ class _Work(RowWork):
 
     def update(self, order: IntArray) -> None:
         """One pass over intercepts, the paths in `order` and the noise."""
-        if self._starts_at_points:
+        if self.unchecked:
+            self.unchecked = False
+            self._update(order)
+        elif self._starts_at_points:
             # Paths given as a start have no posterior yet, whose divergence could be compared:
             # one cautious step is taken unchecked.
             self.damping = CAUTION
@@ -268,7 +277,8 @@ class _Work(RowWork):
         self.begin(order)
         self.update_intercepts()
         self.update_shared()
-        update_groups(bound, posterior, self.score, self.curvature, self.damping)
+        rows, learn = (self.score, self.curvature), order.size in {0, bound.design.n_features}
+        update_groups(bound, posterior, *rows, self.damping, learn=learn)
         steps = bound.precision(posterior), bound.design.step_offsets, self.damping
         effects = group_arrays(bound, posterior)
         for block in self.update_blocks(order):
@@ -281,6 +291,8 @@ class _Work(RowWork):
             at_hand = effects if block.features is None else NO_EFFECTS
             _update_paths_inplace(block.inputs, steps, prior, paths, unknown, at_hand)
             block.put_back()
+        if bound.row_groups is not None and posterior.row_groups is not None:
+            posterior.row_groups.settle(bound.row_groups)  # their means have followed the paths
         self.settle(order)
         bound.update_noise(posterior)
 
@@ -392,15 +404,18 @@ class _Climb:
             return
         if not tried:
             self._update_all()
-            self._update_live(N_INNER)
         for work in self.works:
-            work.account_for_groups()
+            work.account_for_groups(work.order)
         self._settle()
 
     def finish(self) -> None:
         """With the variances of groups found, what their effects cost is found again."""
         if self._has_groups:
-            self.account_for_groups(tried=True)
+            for work in self.works:
+                live = work.order[work.state.inclusion[work.order] > RARE]
+                work.account_for_groups(live)
+                work.update(live)
+            self._settle()
 
     @property
     def noise_is_flat(self) -> bool:

@@ -14,15 +14,16 @@ from scipy.optimize import minimize_scalar
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design.base import CellTables
 from driftglm.objective import Problem, State
 from driftglm.objective.groups import Groups, GroupState, Shrinkage
 
-N_GRID = 33
+N_GRID = 25
 SMALLEST, LARGEST = 1e-4, 1e8
 """Variances tried, over the inverse of the largest information of a cell (or group)."""
-N_ROUNDS, STILL = 4, 1e-6
-"""Rounds over the two variances, at most, and the gain (in nats) below which they end."""
+NEARBY = 4.0
+"""How far a variance may move from one pass to the next, as a factor."""
+SEARCH = {"xatol": 1e-3}
+HUGE = 1e200
 LEAST_LEFT = 1e-6
 """Share of its information about a constant that a path keeps at least."""
 
@@ -48,9 +49,18 @@ def group_arrays(problem: Problem, state: State) -> GroupArrays:
 
 
 def update_groups(
-    problem: Problem, state: State, score: FloatArray, curvature: FloatArray, damping: float = 1.0
+    problem: Problem,
+    state: State,
+    score: FloatArray,
+    curvature: FloatArray,
+    damping: float = 1.0,
+    *,
+    learn: bool = True,
 ) -> None:
-    """Set effects and variances given the rest; `score` is kept in step, `state.eta` is not."""
+    """Set effects, and their variances where these are to be learned, given the rest.
+
+    `score` is kept in step, `state.eta` is not.
+    """
     groups, now = problem.row_groups, state.row_groups
     if groups is None or now is None:
         return
@@ -58,7 +68,9 @@ def update_groups(
     before = now.effect(groups)
     information = groups.by_cell(precision * curvature)
     linear = groups.by_cell(precision * score) + information * before
-    variance = best_variances(groups, information, linear, now.variance)
+    variance = now.variance
+    if learn or not variance.any():
+        variance = best_variances(groups, information, linear, variance)
     found = effects(groups, information, linear, variance)
     constant = now.constant + damping * (found[0] - now.constant)
     anew = now.anew + damping * (found[1] - now.anew)
@@ -83,51 +95,72 @@ def log_evidence(
     groups: Groups, information: FloatArray, linear: FloatArray, variance: FloatArray
 ) -> float:
     """Of the cells, compared with no effects at all."""
-    known = Shrinkage.of(groups, information, variance)
-    inner = groups.by_group(known.rest * linear)
-    gained = known.cell_variance @ linear**2 + known.group_variance @ inner**2
-    lost = np.log1p(variance[0] * known.group_information).sum() - np.log(known.rest).sum()
-    return 0.5 * float(gained - lost)
+    return _log_evidence(groups.first_cells, information, linear, variance)
+
+
+@kernel
+def _log_evidence(
+    first_cells: IntArray, information: FloatArray, linear: FloatArray, variance: FloatArray
+) -> float:
+    """Cells first, then groups. Logarithms are taken of products, which are fewer."""
+    gained, lost, product = 0.0, 0.0, 1.0
+    for g in range(first_cells.shape[0] - 1):
+        above = below = 0.0
+        for c in range(first_cells[g], first_cells[g + 1]):
+            excess = 1.0 + variance[1] * information[c]
+            gained += variance[1] * linear[c] * linear[c] / excess
+            above += linear[c] / excess
+            below += information[c] / excess
+            product *= excess
+            if product > HUGE:
+                lost += np.log(product)
+                product = 1.0
+        excess = 1.0 + variance[0] * below
+        gained += variance[0] * above * above / excess
+        product *= excess
+        if product > HUGE:
+            lost += np.log(product)
+            product = 1.0
+    return 0.5 * (gained - lost - np.log(product))
 
 
 def best_variances(
     groups: Groups, information: FloatArray, linear: FloatArray, current: FloatArray
 ) -> FloatArray:
-    """(2,) variances of u and v of highest evidence, one after the other; zero is possible."""
+    """(2,) variances of u and v of higher evidence, one after the other; zero is possible.
+
+    Each is the best given the other; passes lead to where both are.
+    """
     best, value = current.copy(), log_evidence(groups, information, linear, current)
     kinds = [j for j, wanted in enumerate((groups.constant, groups.anew)) if wanted]
     if not information.any():
         return best
-    top = max(float(information.max()), float(groups.by_group(information).max()))
-    for _ in range(N_ROUNDS if len(kinds) > 1 else 1):
-        last = value
-        for j in kinds:
+    top = float(groups.by_group(information).max())
+    for j in kinds:
 
-            def of(variance: float, j: int = j) -> float:
-                trial = best.copy()
-                trial[j] = variance
-                return log_evidence(groups, information, linear, trial)
+        def of(variance: float, j: int = j) -> float:
+            trial = best.copy()
+            trial[j] = variance
+            return log_evidence(groups, information, linear, trial)
 
-            found = _best(of, top)
-            if (reached := of(found)) > value:
-                best[j], value = found, reached
-        if value - last < STILL:
-            break
+        found = _best(of, float(current[j]), top)
+        if (reached := of(found)) > value:
+            best[j], value = found, reached
     return best
 
 
-def _best(value: Callable[[float], float], top: float) -> float:
-    """The variance of highest value: on a grid, then between its neighbours; or zero."""
-    grid = np.log(np.geomspace(SMALLEST, LARGEST, N_GRID) / top)
-    values = np.array([value(float(np.exp(each))) for each in grid])
-    k = int(np.argmax(values))
-    bounds = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, N_GRID - 1)])
-    options = {"xatol": 1e-9}
+def _best(value: Callable[[float], float], current: float, top: float) -> float:
+    """The variance of highest value, or zero: on a grid first, later about the one of before."""
+    if current > 0:
+        bounds = np.log(current / NEARBY), np.log(current * NEARBY)
+    else:
+        grid = np.log(np.geomspace(SMALLEST, LARGEST, N_GRID) / top)
+        k = int(np.argmax([value(float(np.exp(each))) for each in grid]))
+        bounds = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, N_GRID - 1)])
     found = minimize_scalar(
-        lambda x: -value(float(np.exp(x))), bounds=bounds, method="bounded", options=options
+        lambda x: -value(float(np.exp(x))), bounds=bounds, method="bounded", options=SEARCH
     )
-    best = float(found.x) if -found.fun > values[k] else float(grid[k])
-    return float(np.exp(best)) if value(float(np.exp(best))) > value(0.0) else 0.0
+    return float(np.exp(found.x)) if -found.fun > value(0.0) else 0.0
 
 
 @kernel
@@ -184,12 +217,35 @@ Loss = tuple[FloatArray, FloatArray]
 """(n, T) information that paths lose step by step, and (n,) what they lose about a constant."""
 
 
-def lost_information(problem: Problem, state: State, weights: FloatArray) -> Loss:
-    """What paths lose because effects are unknown; `weights` are precision * curvature of rows."""
+def lost_information(
+    problem: Problem, state: State, weights: FloatArray, features: IntArray
+) -> Loss:
+    """What some paths lose because effects are unknown, in arrays of all paths.
+
+    `weights` are precision * curvature of the rows.
+    """
     groups, known = _known(problem, state, weights)
-    tables = _tables(groups, known, problem, weights)
-    cells = groups.cell, groups.first_cells
-    return problem.design.lost_information(cells, weights, tables)
+    codes = step_of_cells(groups, problem)
+    order = np.argsort(codes, kind="stable")
+    place = np.empty(order.size, dtype=np.int32)
+    place[order] = np.arange(order.size)
+    first = np.searchsorted(codes[order], np.arange(problem.design.n_timesteps + 1))
+    table = np.array(
+        [
+            known.cell_variance,
+            known.cell_variance + known.group_variance[groups.group] * known.rest**2,
+            known.rest,
+            groups.by_cell(weights),
+        ]
+    )[:, order]
+    cells = (
+        place[groups.cell],
+        groups.group[order].astype(np.int32),
+        first.astype(np.int64),
+        np.ascontiguousarray(table),
+        known.group_variance,
+    )
+    return problem.design.lost_information(features, weights, cells)
 
 
 def lost_by_columns(
@@ -217,34 +273,15 @@ def step_of_cells(groups: Groups, problem: Problem) -> IntArray:
     return codes
 
 
-def _known(
-    problem: Problem, state: State, weights: FloatArray
-) -> tuple[Groups, Shrinkage]:
+def _known(problem: Problem, state: State, weights: FloatArray) -> tuple[Groups, Shrinkage]:
     assert problem.row_groups is not None  # noqa: S101 (asked for where there are groups)
     assert state.row_groups is not None  # noqa: S101
     groups = problem.row_groups
     return groups, Shrinkage.of(groups, groups.by_cell(weights), state.row_groups.variance)
 
 
-def _tables(
-    groups: Groups, known: Shrinkage, problem: Problem, weights: FloatArray
-) -> CellTables:
-    """What the kernel of a design needs."""
-    information = groups.by_cell(weights)
-    outer = known.group_variance[groups.group] * known.rest**2
-    cells = np.array([known.cell_variance, known.cell_variance + outer, known.rest, information])
-    codes, n_steps = step_of_cells(groups, problem), problem.design.n_timesteps
-    steps = np.array(
-        [np.bincount(codes, cells[k] * information**2, n_steps) for k in (0, 1)]
-    )
-    by_both = np.zeros((groups.n_groups, n_steps))
-    np.add.at(by_both, (groups.group, codes), known.rest * information)
-    pairs = np.einsum("g,gt,gs->ts", known.group_variance, by_both, by_both, optimize=True)
-    return cells, known.group_variance, steps, pairs, codes
-
-
 def with_unknown_effects(h: FloatArray, loss: Loss) -> tuple[FloatArray, FloatArray]:
-    """Curvatures (n, T) of paths by step, and the (n,) variance of an error all steps share.
+    """What is left of curvatures (n, T), as shares, and (n,) variances of an error steps share.
 
     The information of a path with effects integrated out is a matrix. It is taken to be that of
     steps measured by themselves, to all of which one error was added (`priors.offset`): its
@@ -260,4 +297,5 @@ def with_unknown_effects(h: FloatArray, loss: Loss) -> tuple[FloatArray, FloatAr
         x = np.where(apart > 1e-9 * total**2, (total - about) / apart, 0.0)
         factor = 1.0 + np.where(total > 0, x * squared / total, 0.0)
         offset = np.where(x > 0, x / (factor * (factor - x * total)), 0.0)
-    return left * factor[:, None], offset
+    kept = np.where(h > 0, left * factor[:, None] / np.where(h > 0, h, 1.0), 1.0)
+    return kept, offset

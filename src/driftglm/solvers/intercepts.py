@@ -15,7 +15,6 @@ from driftglm.priors.learned import intercept_components, intercept_log_weights
 from driftglm.priors.mixture import with_empty_steps
 from driftglm.priors.offset import times_information
 from driftglm.solvers.damping import damp_inplace
-from driftglm.solvers.groups import lost_by_columns, with_unknown_effects
 
 
 SMALLEST = 1e-300
@@ -117,21 +116,16 @@ def averaged_intercept(scale: float, static: bool, n_timesteps: int) -> Averaged
 
 def intercept_information(
     problem: Problem, state: State, j: int, score: FloatArray, curvature: FloatArray
-) -> tuple[FloatArray, FloatArray, float]:
-    """h and b of an intercept: curvature and linear term of its likelihood, step by step.
-
-    Also the variance of an error all steps share, where rows belong together.
-    """
+) -> tuple[FloatArray, FloatArray]:
+    """h and b of an intercept: curvature and linear term of its likelihood, step by step."""
     precision, column = problem.precision(state), problem.intercepts.columns[j]
     h = precision * problem.design.by_step(curvature * column * column)
-    gradient, offset = precision * problem.design.by_step(score * column), 0.0
+    gradient = precision * problem.design.by_step(score * column)
     if problem.row_groups is None:
-        return h, gradient + h * state.intercept_mean[j], offset
-    weights = problem.by_row(precision) * curvature
-    loss = lost_by_columns(problem, state, weights, column[None])
-    kept, offsets = with_unknown_effects(h[None], loss)
-    h, offset = kept[0], float(offsets[0])
-    return h, gradient + times_information(h, state.intercept_mean[j], offset), offset
+        return h, gradient + h * state.intercept_mean[j]
+    h *= state.intercept_kept[j]
+    offset = float(state.intercept_offset[j])
+    return h, gradient + times_information(h, state.intercept_mean[j], offset)
 
 
 def _each_intercept(
@@ -140,7 +134,7 @@ def _each_intercept(
     """Every intercept with its h and b; the score follows what the caller does to it."""
     for j, column in enumerate(problem.intercepts.columns):
         before = state.intercept_mean[j].copy()
-        h, b, state.intercept_offset[j] = intercept_information(problem, state, j, score, curvature)
+        h, b = intercept_information(problem, state, j, score, curvature)
         if damping < 1.0:
             old = state.intercept_h[j], state.intercept_b[j], before
             damp_inplace(h, b, old, 1.0, damping)

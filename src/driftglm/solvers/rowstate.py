@@ -14,7 +14,9 @@ from driftglm.objective import Problem, State
 from driftglm.solvers.intercepts import update_intercepts
 from driftglm.solvers.journal import Snapshot
 
-LEAST_DAMPING = 1e-6
+LEAST_DAMPING, FEW_HALVINGS = 1e-6, 0.1
+"""Shortest step; and how much shorter it gets where a step that fails has next to nothing to gain:
+what unknown effects of groups cost is known roughly, and so is the top of the bound."""
 N_INTERCEPT_STEPS = 5
 ROUNDING = 1e-11
 """A value that falls by less than this times its size has not fallen."""
@@ -215,7 +217,8 @@ class RowWork:
             return step()
         before, backup = value(self.state), self.state.copy()
         first = self.damping
-        while self.damping > LEAST_DAMPING:
+        least = LEAST_DAMPING if self.problem.row_groups is None else FEW_HALVINGS * first
+        while self.damping > least:
             result = step()
             reached = value(self.state)
             if self.damping == first:
