@@ -63,7 +63,7 @@ class InterceptFit:
         rates = problem.score(state), problem.curvature(state)
         h, b = np.zeros((2, *state.intercept_mean.shape))
         for j in range(len(h)):
-            h[j], b[j] = intercept_information(problem, state, j, *rates)
+            h[j], b[j], _ = intercept_information(problem, state, j, *rates)
         posterior = state.intercept_mean, state.intercept_variance, state.intercept_dynamics
         prior = problem.intercepts.scale, problem.intercepts.static
         return cls(*posterior, h, b, *prior, state.intercept_offset)

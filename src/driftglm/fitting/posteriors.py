@@ -128,7 +128,7 @@ def infer_posterior(
         directions = directions.projecting(design, shared)
         posed = pose(viewed, design, order, settings)
         bounds = [Bound.of(problem, prior, unit, shared) for problem in posed.problems]
-        if earlier is None:
+        if earlier is None or _starts_anew(bounds[0]):
             solver, starts = CAVISolver(flat_first=view.flat_first), _starts(viewed, bounds, runs)
         else:
             solver = CAVISolver(warm=True, brief=as_of)
@@ -182,10 +182,36 @@ def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
     if n_more:
         later = earlier.noise_at(np.arange(earlier.n_timesteps, n_steps))
         noise = np.concatenate([noise, later])
+    known = earlier.groups or (None,) * len(bounds)
     return [
-        bound.warm_posterior(bound.tamed(cast("PosteriorFit", fit).continued(n_more)), noise)
-        for bound, fit in zip(bounds, earlier.fits, strict=True)
+        bound.warm_posterior(
+            bound.tamed(cast("PosteriorFit", fit).continued(n_more)), noise, _known_effects(bound, e)
+        )
+        for bound, fit, e in zip(bounds, earlier.fits, known, strict=True)
     ]
+
+
+def _starts_anew(bound: Bound) -> bool:
+    """Whether a fit of more steps does not go on from the one before.
+
+    Steps from given points are not checked, and effects of groups on the scale of a logarithm may
+    lead them anywhere.
+    """
+    return bound.row_groups is not None and not bound.family.bounded
+
+
+def _known_effects(
+    bound: Bound, earlier: GroupFit | None
+) -> tuple[FloatArray, FloatArray] | None:
+    """Constant effects of groups, and variances, of an earlier fit; new groups have none."""
+    groups = bound.row_groups
+    if groups is None or earlier is None:
+        return None
+    constant = np.zeros(groups.n_groups)
+    constant[: earlier.mean.size] = earlier.mean * groups.constant
+    # A variance of zero stays what it is unless it is looked for on the whole grid.
+    variance = np.where([groups.constant, groups.anew], earlier.prior, 0.0)
+    return constant, variance
 
 
 def _finished(attempt: _Attempt, runs: Runs) -> SolverResult[Posterior]:

@@ -167,14 +167,24 @@ class Bound(Problem):
             credit=np.zeros_like(variance) if self.row_groups is not None else np.empty((0, 0)),
         )
 
-    def warm_posterior(self, beta: FloatArray, noise: FloatArray) -> Posterior:
+    def warm_posterior(
+        self,
+        beta: FloatArray,
+        noise: FloatArray,
+        effects: tuple[FloatArray, FloatArray] | None = None,
+    ) -> Posterior:
         """A posterior to go on from: means and noise of an earlier fit.
+
+        `effects` are constant effects of groups, and the two variances of effects.
 
         The weights begin afresh. They are learned in a few passes, and components an earlier fit
         dropped would come back too late: beginning with the old weights 29 of 80 simulated updates
         ended below the bound of a cold fit, beginning afresh 1, in as many passes.
         """
         posterior = self.start_posterior(beta)
+        if effects is not None and posterior.row_groups is not None:
+            posterior.row_groups.constant, posterior.row_groups.variance = effects
+            self.add_groups_inplace(posterior, posterior.eta)
         if self.noise.drifts:
             posterior.noise_path = path = self.noise.start_path(self.rows_by_step, noise)
             posterior.noise = noise if path is None else path.effective

@@ -54,6 +54,14 @@ RARE = 0.1
 N_INNER = 4
 CAUTION = 0.25
 """Damping of the one step that is not checked: the first from paths given as a start."""
+CLOSE = 1e-3
+"""The same per row where the family's model is no bound."""
+N_GROUP_STEPS = 5
+"""Steps for the effects of groups alone, at most, where their model is no bound."""
+MOST_LOST = 0.01
+"""Nats a row by which a whole step at the end may lower the bound."""
+CREEP = 0.01
+"""Damping of a step that only brings posteriors in line with another information."""
 N_FIRST, FIRST_RISE = 30, 0.1
 """Steps for intercepts and shared directions before the first update of a path, at most, and the
 rise of the bound (in nats) below which they end."""
@@ -122,8 +130,11 @@ def _update_paths_inplace(
             if some_unknown:
                 h[t] *= kept[i, t]
             g[t] *= per_unit
+        if damping < 1.0 and error > 0.0:
+            h /= damping  # more information about the point where the path is keeps it close
+            error *= damping
         _natural_inplace(g, beta[i], (unit[i], error), h, b)
-        if damping < 1.0:
+        if damping < 1.0 and error == 0.0:
             damp_inplace(h, b, (curvature[i], linear[i], beta[i]), unit[i], damping)
         evidence = all_evidence[i]
         offset_evidences_inplace(h, b, error, tables, evidence, parts)
@@ -150,7 +161,7 @@ def _update_paths_inplace(
         reach = max(h.sum(), SMALLEST)
         for t in range(n_steps):
             gone = (1.0 / kept[i, t] - 1.0) * out[1, t] + lost / reach
-            credit[i, t] = h[t] * gone / precision[t]
+            credit[i, t] = (damping if error > 0.0 else 1.0) * h[t] * gone / precision[t]
         far += moved
         if far > FAR and effects[0].shape[0] > 0:
             refresh_inplace(rows[0], rows[1], rows[2], precision, step_offsets, effects)
@@ -204,8 +215,23 @@ class _Work(RowWork):
 
         What unknown effects of groups cost is known roughly, and the best posterior with it.
         """
+        if not self.problem.family.bounded:
+            least = max(least, CLOSE * self.problem.n_rows)
         close = self.problem.row_groups is not None and abs(self.shortfall) < least
         return self.stuck and not close
+
+    def end_at_full_step(self, features: IntArray) -> None:
+        """Posteriors of a step that was shortened are too sure; at the end the step is whole.
+
+        Means are next to their best, and hardly move.
+        """
+        if self.problem.family.bounded:
+            return
+        backup, before = self.state.copy(), self.problem.value(self.state)
+        self.damping = 1.0
+        self._update(features)
+        if not self.problem.value(self.state) > before - MOST_LOST * self.problem.n_rows:
+            self.restart(backup)
 
     def account_for_groups(self, features: IntArray) -> None:
         """Find out what it costs some paths that effects of groups are unknown.
@@ -217,8 +243,6 @@ class _Work(RowWork):
         if bound.row_groups is None:
             return
         self.survey()
-        update_groups(bound, posterior, self.score, self.curvature)
-        self.settle(np.empty(0, dtype=np.int64))
         precision = bound.precision(posterior)
         weights = bound.by_row(precision) * self.curvature
         lost = lost_information(bound, posterior, weights, features)
@@ -228,6 +252,10 @@ class _Work(RowWork):
         lost = lost_by_columns(bound, posterior, weights, bound.intercepts.columns)
         found = with_unknown_effects(squares, lost)
         posterior.intercept_kept, posterior.intercept_offset = found
+        # What was found with another information says nothing about the next step.
+        for array in (posterior.curvature, posterior.linear):
+            array[features] = 0.0
+        posterior.intercept_h[:] = posterior.intercept_b[:] = 0.0
         # Posteriors of another information have no part in the bound: the next step is not checked.
         self.unchecked = True
 
@@ -251,9 +279,12 @@ class _Work(RowWork):
 
     def update(self, order: IntArray) -> None:
         """One pass over intercepts, the paths in `order` and the noise."""
+        self.set_groups()
         if self.unchecked:
             self.unchecked = False
+            self.damping = 1.0 if self.problem.family.bounded else CREEP
             self._update(order)
+            self.damping = 1.0
         elif self._starts_at_points:
             # Paths given as a start have no posterior yet, whose divergence could be compared:
             # one cautious step is taken unchecked.
@@ -262,6 +293,29 @@ class _Work(RowWork):
             self.damping = 1.0
         else:
             self.stuck = not np.isfinite(self._guarded_update(order))
+
+    def set_groups(self) -> None:
+        """Effects of groups by themselves, until they are close to the best given the rest.
+
+        Where the family's model is one, the update in a pass is the best already.
+        """
+        bound, nothing = self.problem, np.empty(0, dtype=np.int64)
+        if bound.row_groups is None or bound.family.bounded:
+            return
+
+        def step() -> float:
+            self.begin(nothing)
+            update_groups(bound, self.state, self.score, self.curvature, self.damping)
+            self.settle(nothing)
+            return 0.0
+
+        value = bound.value(self.state)
+        for _ in range(N_GROUP_STEPS):
+            self.guarded(step, lambda state: bound.value(cast("Posterior", state)))
+            last, value = value, bound.value(self.state)
+            if value - last < FIRST_RISE:
+                break
+        self.damping = 1.0
 
     def _guarded_update(self, order: IntArray) -> float:
         """A pass that does not lower the bound: 0, or infinity if none was found."""
@@ -275,10 +329,14 @@ class _Work(RowWork):
     def _update(self, order: IntArray) -> None:
         bound, posterior = self.problem, self.state
         self.begin(order)
-        self.update_intercepts()
-        self.update_shared()
+        # Updates take effects of groups for unknown, and for the best there are given the rest:
+        # they go first, and follow.
         rows, learn = (self.score, self.curvature), order.size in {0, bound.design.n_features}
-        update_groups(bound, posterior, *rows, self.damping, learn=learn)
+        update_groups(bound, posterior, *rows, learn=learn)
+        self.update_intercepts()
+        update_groups(bound, posterior, *rows, learn=False)
+        self.update_shared()
+        update_groups(bound, posterior, *rows, learn=False)
         steps = bound.precision(posterior), bound.design.step_offsets, self.damping
         effects = group_arrays(bound, posterior)
         for block in self.update_blocks(order):
@@ -325,7 +383,7 @@ class CAVISolver(Solver[Bound, Posterior]):
             climb.resume(saved)
         else:
             climb.begin_flat() if self.flat_first else climb.begin()
-            climb.account_for_groups(tried=self.warm)
+            climb.account_for_groups()
         while not run.exhausted:
             climb.round(live=self.brief or not self.warm)
             rise, last = run.history[-1] - last, run.history[-1]
@@ -395,15 +453,11 @@ class _Climb:
     def _has_groups(self) -> bool:
         return self.works[0].problem.row_groups is not None
 
-    def account_for_groups(self, *, tried: bool) -> None:
-        """Find out what unknown effects of groups cost, after a round that is not recorded.
-
-        Where the paths were `tried` before, that round is not needed.
-        """
+    def account_for_groups(self) -> None:
+        """Find out what unknown effects of groups cost, after a pass that is not recorded."""
         if not self._has_groups:
             return
-        if not tried:
-            self._update_all()
+        self._update_all()
         for work in self.works:
             work.account_for_groups(work.order)
         self._settle()
@@ -414,7 +468,9 @@ class _Climb:
             for work in self.works:
                 live = work.order[work.state.inclusion[work.order] > RARE]
                 work.account_for_groups(live)
-                work.update(live)
+                for _ in range(N_INNER):
+                    work.update(live)
+                work.end_at_full_step(live)
             self._settle()
 
     @property

@@ -39,7 +39,7 @@ def update_intercepts(
     paths are.
     """
     worst = 0.0
-    for j, h, b in _each_intercept(problem, state, score, curvature, damping):
+    for j, h, b, _ in _each_intercept(problem, state, score, curvature, damping):
         variance, rho = state.intercept_dynamics[j]
         if learn_dynamics and h.size > 1 and not problem.intercepts.static[j] and h.any():
             scale = float(problem.intercepts.scale[j])
@@ -68,14 +68,15 @@ def average_intercepts(
     The components are those of `intercept_components`; `flat` keeps all intercepts constant.
     """
     worst, intercepts = 0.0, problem.intercepts
-    for j, h, b in _each_intercept(problem, state, score, curvature, damping):
+    for j, h, b, offset in _each_intercept(problem, state, score, curvature, damping):
         kind = float(intercepts.scale[j]), bool(intercepts.static[j]) or flat
         path = averaged_intercept(*kind, h.size)
-        found = path.posterior(h, b, float(state.intercept_offset[j]))
+        found = path.posterior(h, b, offset)
         if problem.row_groups is not None:
             whole = problem.design.by_step(curvature * intercepts.columns[j] ** 2)
             spread = found.lost / max(float(h.sum()), SMALLEST)
             less = h * (spread - found.variance) / problem.precision(state)
+            less *= damping if offset > 0 else 1.0
             state.intercept_credit[j] = whole * found.variance + less
         state.intercept_divergence[j] = found.divergence
         rho, phi, moving = path.components.rho, found.phi, float(found.phi[1:].sum())
@@ -115,31 +116,44 @@ def averaged_intercept(scale: float, static: bool, n_timesteps: int) -> Averaged
 
 
 def intercept_information(
-    problem: Problem, state: State, j: int, score: FloatArray, curvature: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """h and b of an intercept: curvature and linear term of its likelihood, step by step."""
+    problem: Problem,
+    state: State,
+    j: int,
+    score: FloatArray,
+    curvature: FloatArray,
+    damping: float = 1.0,
+) -> tuple[FloatArray, FloatArray, float]:
+    """h and b of an intercept: curvature and linear term of its likelihood, step by step.
+
+    Also the variance of an error that all steps share. With `damping` those of a step that goes
+    part of the way.
+    """
     precision, column = problem.precision(state), problem.intercepts.columns[j]
     h = precision * problem.design.by_step(curvature * column * column)
-    gradient = precision * problem.design.by_step(score * column)
-    if problem.row_groups is None:
-        return h, gradient + h * state.intercept_mean[j]
-    h *= state.intercept_kept[j]
+    gradient, mean = precision * problem.design.by_step(score * column), state.intercept_mean[j]
     offset = float(state.intercept_offset[j])
-    return h, gradient + times_information(h, state.intercept_mean[j], offset)
+    if problem.row_groups is not None:
+        h *= state.intercept_kept[j]
+    if offset > 0.0:
+        # More information about the point where the intercept is keeps it close.
+        h, offset = h / damping, offset * damping
+        return h, gradient + times_information(h, mean, offset), offset
+    b = gradient + h * mean
+    if damping < 1.0:
+        damp_inplace(h, b, (state.intercept_h[j], state.intercept_b[j], mean), 1.0, damping)
+    return h, b, offset
 
 
 def _each_intercept(
     problem: Problem, state: State, score: FloatArray, curvature: FloatArray, damping: float
-) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-    """Every intercept with its h and b; the score follows what the caller does to it."""
+) -> Iterator[tuple[int, FloatArray, FloatArray, float]]:
+    """Every intercept with its h, b and offset; the score follows what the caller does to it."""
     for j, column in enumerate(problem.intercepts.columns):
         before = state.intercept_mean[j].copy()
-        h, b = intercept_information(problem, state, j, score, curvature)
-        if damping < 1.0:
-            old = state.intercept_h[j], state.intercept_b[j], before
-            damp_inplace(h, b, old, 1.0, damping)
+        known = intercept_information(problem, state, j, score, curvature, damping)
+        h, b, _ = known
         state.intercept_h[j], state.intercept_b[j] = h, b
-        yield j, h, b
+        yield j, *known
         score -= curvature * column * problem.design.to_rows(state.intercept_mean[j] - before)
 
 
