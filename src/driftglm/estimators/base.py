@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -25,6 +25,7 @@ from driftglm.estimators.contrasts import Contrasts
 from driftglm.estimators.diagnosis import Diagnosis
 from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
+from driftglm.estimators.kinds import KindsOfFeatures
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.summary import normal_quantile, summarise
@@ -60,7 +61,9 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, BaseEstimator):
+class DriftEstimator(
+    Forecasts, Contrasts, Diagnosis, Exports, KindsOfFeatures, Trust, Storable, BaseEstimator
+):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -70,6 +73,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
         "fit_intercept": ["boolean"],
         "always_in": ["array-like", str, Integral, None],
         "static": ["array-like", str, Integral, None],
+        "feature_groups": [Mapping, None],
         "init": [StrOptions({"auto", "lasso-one", "lasso-all", "ridge-all", "zero"})],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "keep_data": ["boolean"],
@@ -88,6 +92,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
     fit_intercept: bool = True
     always_in: Features = None
     static: Features = None
+    feature_groups: Mapping[str, Features] | None = None
     init: Init = "auto"
     n_starts: int = 1
     keep_data: bool = False
@@ -127,6 +132,7 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
             intercept=self.fit_intercept,
             always_in=self.always_in,
             static=self.static,
+            feature_groups=self.feature_groups,
             class_weight=getattr(self, "class_weight", None),
             freq=self.freq,
             threads=n_threads(self.n_jobs),

@@ -16,6 +16,7 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.coefficients import Columns, SharedFit, Step, importance
 from driftglm.fitting.joint import JointFit
+from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.mixture import Components, last_step_inplace
 from driftglm.solvers.intercepts import (
@@ -263,6 +264,8 @@ class PosteriorFit(Fit):
         (n_paths, T) curvature and linear term of each path's likelihood.
     joint
         How the errors of several coefficients go together, where there are few rows.
+    kinds
+        What every kind of feature adds to eta, where users tell kinds apart.
     """
 
     posterior: ClassVar[bool] = True
@@ -275,6 +278,7 @@ class PosteriorFit(Fit):
     h: FloatArray
     b: FloatArray
     joint: JointFit | None = None
+    kinds: KindsFit | None = None
 
     @classmethod
     def of(

@@ -10,12 +10,14 @@ from typing import cast
 import numpy as np
 
 from driftglm._typing import FloatArray
+from driftglm.data.kinds import Kinds
 from driftglm.design import ColumnDesign, Design
 from driftglm.design.directions import direction_count
 from driftglm.design.scores import ArrayScores, Scores
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.joint import joint_posterior
+from driftglm.fitting.kinds import KindsFit
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
 from driftglm.fitting.residuals import row_checks
@@ -126,7 +128,8 @@ def infer_posterior(
         shared = directions.shared(design)
         directions = directions.projecting(design, shared)
         posed = pose(viewed, design, order, settings)
-        bounds = [Bound.of(problem, prior, unit, shared) for problem in posed.problems]
+        common = prior, unit, shared, rows.path_kinds
+        bounds = [Bound.of(problem, *common) for problem in posed.problems]
         if earlier is None:
             solver, starts = CAVISolver(flat_first=view.flat_first), _starts(viewed, bounds, runs)
         else:
@@ -142,12 +145,25 @@ def infer_posterior(
     found = [joint_posterior(*end, brief=as_of) for end in ends]
     parts = zip(best.bounds, found, best.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
+    if rows.kinds is not None and not as_of:
+        fits = _with_kinds(fits, best, [state for state, _ in found], rows.kinds)
     end, ended = result.state, (result.history, result.optimality, result.reason)
     known = end.noise, end.shape, end.noise_path, best.view.name
     left = None
     if not as_of:
         left = row_checks(rows, best.bounds, [state for state, _ in found], order)
     return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
+
+
+def _with_kinds(
+    fits: tuple[PosteriorFit, ...], best: _Attempt, states: Sequence[Posterior], kinds: Kinds
+) -> tuple[PosteriorFit, ...]:
+    """Fits that know what every kind of feature adds to eta."""
+    parts = zip(fits, best.bounds, states, strict=True)
+    return tuple(
+        replace(fit, kinds=KindsFit.of(bound, state, fit.columns, kinds))
+        for fit, bound, state in parts
+    )
 
 
 def _starts(responses: list[Rows], bounds: list[Bound], runs: Runs) -> Iterator[list[Posterior]]:

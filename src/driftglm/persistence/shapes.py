@@ -25,6 +25,8 @@ SHAPES: dict[str, dict[str, str]] = {
         "r": "rho",
         "gg": "gram",
     },
+    "Kinds": {"p": "codes"},
+    "KindsFit": {"p": "codes", "g": "size share"},
     "ModeFit": {"it": "beta", "i": "alive static rho"},
     "NoisePath": {"kt": "mean variance h b", "k": "divergence phi"},
     "PosteriorFit": {
@@ -65,6 +67,8 @@ def agrees(name: str, record: Any) -> bool:
         expected = record.components.count, record.components.n_timesteps
         if expected != (record.phi.shape[-1], path.shape[-1]):
             return False
+    if name in {"Kinds", "KindsFit"}:
+        return _known_kinds(record)
     if name in {"Rows", "RowChecks"}:
         codes = record.codes
         n_steps = record.n_timesteps if name == "Rows" else record.deviance.size
@@ -85,6 +89,14 @@ def _same_forecasters(history: Any) -> bool:
     sizes = {each.mean.size for each in history.scores} | {history.weights.shape[1]}
     known = bool(np.isfinite(history.weights).all() and (history.weights >= 0).all())
     return sizes == {count} and len(history.weights) == len(history.scores) + 1 and known
+
+
+def _known_kinds(record: Any) -> bool:
+    """Whether every column is of a kind that has a name."""
+    count = len(record.names)
+    found = getattr(record, "size", None)  # what they are worth is known after a fit
+    sized = found is None or found.size == count
+    return sized and bool(((record.codes >= 0) & (record.codes < count)).all())
 
 
 def _has_targets(rows: Any) -> bool:
