@@ -56,10 +56,10 @@ SHAPES: dict[str, dict[str, str]] = {
 
 def agrees(name: str, record: Any) -> bool:
     """Whether a record fits the records it is made of."""
-    if name == "Forecaster":
-        return _same_noise(record)
-    if name == "History":
-        return _same_forecasters(record)
+    alone = {"Forecaster": _same_noise, "History": _same_forecasters}
+    alone |= dict.fromkeys(("Kinds", "KindsFit"), _known_kinds)
+    if name in alone:
+        return alone[name](record)
     if name == "Rows" and not _has_targets(record):
         return False
     if name in {"PosteriorFit", "TextPosterior"}:
@@ -67,8 +67,6 @@ def agrees(name: str, record: Any) -> bool:
         expected = record.components.count, record.components.n_timesteps
         if expected != (record.phi.shape[-1], path.shape[-1]):
             return False
-    if name in {"Kinds", "KindsFit"}:
-        return _known_kinds(record)
     if name in {"Rows", "RowChecks"}:
         codes = record.codes
         n_steps = record.n_timesteps if name == "Rows" else record.deviance.size
