@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -62,10 +62,12 @@ def read_kinds(groups: object, n_features: int, names: Names) -> Kinds | None:
             )
         codes[mask] = code
     if (codes < 0).any():
-        called.append(next(each for each in (*OTHERS, None) if each not in called) or OTHERS[0])
+        called.append(next((each for each in OTHERS if each not in called), OTHERS[0]))
         codes[codes < 0] = len(called) - 1
     if len(set(called)) < len(called):
-        raise DataError(f"{ARGUMENT} has two groups called the same; name them apart.")
+        raise DataError(
+            f"{ARGUMENT} has two groups of one name ({listed(called)}); name them apart."
+        )
     return Kinds(tuple(called), codes)
 
 
@@ -74,10 +76,14 @@ def _members(chosen: object, n_features: int, names: Names, argument: str) -> Bo
     if chosen is None:
         raise DataError(f"{argument} is None; name its columns, or leave the group out.")
     items = np.asarray(chosen, dtype=object).ravel()
+    # Thousands of names are looked up, not searched for.
+    known = {} if names is None else {str(name): k for k, name in enumerate(names)}
     matched = np.zeros(n_features, dtype=np.bool_)
     plain: list[object] = []
     for item in items:
-        if names is not None and is_pattern(item, names):
+        if isinstance(item, str) and item in known:
+            matched[known[item]] = True
+        elif names is not None and is_pattern(item, known):
             matched |= matching(str(item), names, argument)
         else:
             plain.append(item)
@@ -88,9 +94,9 @@ def _members(chosen: object, n_features: int, names: Names, argument: str) -> Bo
     return matched
 
 
-def is_pattern(item: object, names: Sequence[str]) -> bool:
+def is_pattern(item: object, names: Container[str]) -> bool:
     """Whether a text stands for several names: it has a wildcard, and is no name itself."""
-    return isinstance(item, str) and any(c in item for c in "*?[") and item not in set(names)
+    return isinstance(item, str) and any(c in item for c in "*?[") and item not in names
 
 
 def matching(pattern: str, names: Sequence[str], argument: str) -> BoolArray:
