@@ -140,8 +140,10 @@ class TableEncoder:
             role = f"feature group {kind!r:.40}"
             named: list[str] = []
             for name in chosen:
-                some = is_pattern(name, known)
-                named += np.array(known, object)[matching(name, known, role)] if some else [name]
+                if is_pattern(name, known):
+                    named += [known[k] for k in np.flatnonzero(matching(name, known, role))]
+                else:
+                    named.append(name)
             found[kind] = self.positions(named, role)
         return found
 
