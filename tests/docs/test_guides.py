@@ -34,3 +34,11 @@ def test_the_page_on_single_series_shows_what_its_example_prints(capsys):
     exec(block, {})  # noqa: S102
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert capsys.readouterr().out == shown
+
+
+def test_the_page_on_kinds_shows_what_its_example_prints(capsys):
+    page = (DOCS / "kinds.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(block, {})  # noqa: S102
+    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert capsys.readouterr().out == shown

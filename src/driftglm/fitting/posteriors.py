@@ -10,7 +10,6 @@ from typing import cast
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.data.kinds import Kinds
 from driftglm.design import ColumnDesign, Design
 from driftglm.design.directions import direction_count
 from driftglm.design.scores import ArrayScores, Scores
@@ -145,20 +144,22 @@ def infer_posterior(
     found = [joint_posterior(*end, brief=as_of) for end in ends]
     parts = zip(best.bounds, found, best.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
-    if rows.kinds is not None and not as_of:
-        fits = _with_kinds(fits, best, [state for state, _ in found], rows.kinds)
     end, ended = result.state, (result.history, result.optimality, result.reason)
     known = end.noise, end.shape, end.noise_path, best.view.name
     left = None
     if not as_of:
-        left = row_checks(rows, best.bounds, [state for state, _ in found], order)
+        states = [state for state, _ in found]
+        left = row_checks(rows, best.bounds, states, order)
+        fits = _with_kinds(fits, best, states, rows)
     return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
 
 
 def _with_kinds(
-    fits: tuple[PosteriorFit, ...], best: _Attempt, states: Sequence[Posterior], kinds: Kinds
+    fits: tuple[PosteriorFit, ...], best: _Attempt, states: Sequence[Posterior], rows: Rows
 ) -> tuple[PosteriorFit, ...]:
-    """Fits that know what every kind of feature adds to eta."""
+    """Fits that know what every kind of feature adds to eta, where users tell kinds apart."""
+    if (kinds := rows.kinds) is None:
+        return fits
     parts = zip(fits, best.bounds, states, strict=True)
     return tuple(
         replace(fit, kinds=KindsFit.of(bound, state, fit.columns, kinds))
