@@ -69,7 +69,7 @@ def test_order_and_names_of_kinds_do_not_matter(model):
     other = DriftRegressor(feature_groups=groups).fit(X, Y, time=TIME)
     assert_allclose(other.coef_path_, model.coef_path_, rtol=1e-6, atol=1e-8)
     found, expected = other.kinds_summary(), model.kinds_summary()
-    assert_allclose(found["size"], expected["size"][::-1], rtol=1e-6)
+    assert_allclose(found["rms"], expected["rms"][::-1], rtol=1e-6)
 
 
 def test_the_summary_is_what_the_fit_says(model):
@@ -91,7 +91,7 @@ def test_the_summary_is_what_the_fit_says(model):
         assert_allclose(row["expected_nonzero"], inclusion[members].sum())
         assert_allclose(row["expected_drifting"], np.nansum(moving[members]))
         assert row["zeros"] == (inclusion[members] < 0.5).sum()
-        assert_allclose(row["size"], parts[name].std())
+        assert_allclose(row["rms"], parts[name].std())
         assert_allclose(row["share"], np.cov(parts[name], eta, ddof=0)[0, 1] / eta.var())
     assert_allclose(table["share"].sum() + np.cov(level, eta, ddof=0)[0, 1] / eta.var(), 1.0)
     kept = words & (inclusion >= 0.5)
@@ -108,7 +108,7 @@ def test_always_in_and_static_features_have_kinds_too():
     table = fitted.kinds_summary().set_index("kind")
     assert table.loc["level", ["n_features", "expected_nonzero", "zeros"]].tolist() == [1, 1, 0]
     assert_allclose(table.loc["words", "expected_drifting"], 0.0, atol=1e-12)
-    assert table.loc["level", "size"] > 0
+    assert table.loc["level", "rms"] > 0
 
 
 def test_a_kind_of_one_feature_is_fitted():
@@ -135,7 +135,7 @@ def test_files_updates_and_clones_keep_the_kinds(model, tmp_path):
     whole = clone(model).fit(
         pd.concat([X, later[:N_ROWS]]), np.append(Y, y[:N_ROWS]), time=np.append(TIME, now)
     )
-    assert_allclose(again.kinds_summary()["size"], whole.kinds_summary()["size"], rtol=0.05)
+    assert_allclose(again.kinds_summary()["rms"], whole.kinds_summary()["rms"], rtol=0.05)
 
 
 def test_a_cut_takes_its_kinds_along(model):

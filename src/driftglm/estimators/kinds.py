@@ -26,7 +26,7 @@ class KindsOfFeatures:
 
         Columns: kind; n_features; expected_nonzero and expected_drifting (sums of probabilities
         over its features); zeros (features whose inclusion probability is below one half);
-        size (root mean square, over the training rows, of what the kind adds to eta, about its
+        rms (root mean square, over the training rows, of what the kind adds to eta, about its
         mean); share (covariance of that with eta over the variance of eta: with the intercept's,
         which is no kind, shares add up to one); typical_size (median, over the features that are
         no zeros, of the root mean square of x * beta; NaN where all are zeros).
@@ -60,7 +60,7 @@ def _table(fit: Fit, kinds: KindsFit) -> pd.DataFrame:
                 "expected_nonzero": float(inclusion[members].sum()),
                 "expected_drifting": float(drifting[members].sum()),
                 "zeros": int((members & ~kept).sum()),
-                "size": float(kinds.size[code]),
+                "rms": float(kinds.size[code]),
                 "share": float(kinds.share[code]),
                 "typical_size": float(np.median(fit.importance[kept])) if kept.any() else np.nan,
             }
