@@ -61,9 +61,8 @@ def _piece(
 ) -> csr_array:
     """Sums of some words by context: of counts, or of their squares over `tokens`."""
     table = block.table[:, words]
-    if tokens is not None:
-        table = squared_shares(table, tokens)
-    return add_documents(table, member, n_contexts)
+    summed = table if tokens is None else squared_shares(table, tokens)
+    return add_documents(summed, member, n_contexts)
 
 
 def _merge(n_across: int, *pieces: csr_array) -> WordCounts:
@@ -141,7 +140,7 @@ class RemoteCounts:
         """
         totals, share = self.totals, self.engine.share
         rows = [slice(first, last) for first, last in pairwise(self.starts)]
-        parts = [(share(member[row]), n_contexts) for row in rows]
+        parts: list[tuple[Any, ...]] = [(share(member[row]), n_contexts) for row in rows]
         if squared:
             parts = [(*part, share(totals[row])) for part, row in zip(parts, rows, strict=True)]
         return [self._bundle(bundle, parts) for bundle in self.engine.bundles(self.shape[1])]

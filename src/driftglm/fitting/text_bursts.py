@@ -23,13 +23,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, IntArray
 from driftglm.solvers.text_problem import WordCounts
 
 CLEAR = 3.0
 """Standard errors from which on documents vary more than independent tokens would."""
 MOST = 1.0 - 1e-9
 """Largest correlation: a document says as much as one token."""
+
+
+def sums_at(where: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """(count,) sums of the values at every place."""
+    return np.bincount(where, values, count).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,14 @@ class Lengths:
     inverse: FloatArray
 
     @classmethod
-    def of(cls, tokens: FloatArray, member: np.ndarray, n_contexts: int) -> Lengths:
+    def of(cls, tokens: FloatArray, member: IntArray, n_contexts: int) -> Lengths:
         """From tokens and context (-1: of none) of every document."""
         inside = member >= 0
         where, length = member[inside], tokens[inside]
         powers = np.ones_like(length), length, length**2, 1.0 / length
-        return cls(*(np.bincount(where, power, n_contexts) for power in powers))
+        return cls(*(sums_at(where, power, n_contexts) for power in powers))
 
-    def take(self, chosen: np.ndarray) -> Lengths:
+    def take(self, chosen: IntArray) -> Lengths:
         """Those of some contexts."""
         return Lengths(*(each[chosen] for each in vars(self).values()))
 
@@ -102,10 +107,10 @@ def word_moments(
     excess = lengths.excess[contexts]
 
     def by_word(values: FloatArray) -> FloatArray:
-        return np.bincount(word, values, starts.size - 1)
+        return sums_at(word, values, starts.size - 1)
 
     each = np.repeat(np.arange(starts.size - 1), np.diff(squares[0]))
-    within = np.bincount(each, squares[2] * weights[0][squares[1]], starts.size - 1)
+    within = sums_at(each, squares[2] * weights[0][squares[1]], starts.size - 1)
     spread = within - by_word(inverse * s**2)
     sums = spread, by_word(free * share), by_word(more * share)
     noises = by_word(noise), by_word(noise * excess), by_word(noise * excess**2)

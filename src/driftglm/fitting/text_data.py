@@ -21,6 +21,7 @@ from driftglm.fitting.text_bursts import (
     Lengths,
     discounted,
     estimate_bursts,
+    sums_at,
     word_moments,
 )
 from driftglm.solvers.text_problem import (
@@ -169,7 +170,7 @@ class Contexts:
         if bursts is None:
             return Worth(counts, self.totals, self.remote)
         counts = discounted(counts, bursts.contexts(self.lengths), bursts.words)
-        return Worth(counts, np.bincount(counts[1], counts[2], self.codes.size), self.remote)
+        return Worth(counts, sums_at(counts[1], counts[2], self.codes.size), self.remote)
 
     @property
     def remote(self) -> Sequence[Any]:

@@ -23,6 +23,7 @@ from driftglm.fitting.text_bursts import (
     Lengths,
     discounted,
     estimate_bursts,
+    sums_at,
     word_moments,
 )
 from driftglm.fitting.text_data import Background, Contexts, Words, Worth
@@ -122,7 +123,7 @@ def add_up(
 
 def _by_context(counts: WordCounts, n_contexts: int) -> FloatArray:
     """(n_contexts,) sums over some words."""
-    return np.bincount(counts[1], counts[2], n_contexts)
+    return sums_at(counts[1], counts[2], n_contexts)
 
 
 @dataclass(frozen=True)

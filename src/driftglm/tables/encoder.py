@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -150,11 +150,10 @@ class TableEncoder:
     def named(self, table: Table) -> pd.DataFrame:
         """As `matrix`, a frame of named columns."""
         X, names = self.matrix(table), self.feature_names
-        frame: pd.DataFrame = (
-            pd.DataFrame.sparse.from_spmatrix(X, columns=names)
-            if issparse(X)
-            else pd.DataFrame(X, columns=names)
-        )
+        if not issparse(X):
+            return pd.DataFrame(X, columns=names)
+        sparse: Any = pd.DataFrame.sparse  # whose stubs lack this constructor
+        frame: pd.DataFrame = sparse.from_spmatrix(X, columns=names)
         return frame
 
     def matrix(self, table: Table) -> FloatArray | csr_matrix:
