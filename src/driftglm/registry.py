@@ -49,6 +49,7 @@ ESTIMATORS = (
 """What a file may hold that is made from its parameters and then given what `fit` found."""
 
 RECORDS = (
+    "driftglm.data.kinds:Kinds",
     "driftglm.data.timesteps:TimeAxis",
     "driftglm.evaluation.comparison:Comparison",
     "driftglm.fitting.coefficients:SharedFit",
@@ -60,6 +61,7 @@ RECORDS = (
     "driftglm.fitting.history:History",
     "driftglm.fitting.history:StepScores",
     "driftglm.fitting.joint:JointFit",
+    "driftglm.fitting.kinds:KindsFit",
     "driftglm.fitting.outcome:Forecaster",
     "driftglm.fitting.residuals:RowChecks",
     "driftglm.fitting.rows:Rows",

@@ -181,3 +181,23 @@ def test_distributions_are_compared_with_normal_errors_around_the_baselines(run)
     shown = run(*COMPARE, *words)
     assert "mean CRPS (* best)" in shown.out
     assert "exact was left out" in shown.err
+
+
+@pytest.mark.parametrize("columns", ["size,noise", "colour"])
+def test_kinds_of_features_are_for_the_learned_prior_alone(run, rows, columns):
+    """Levels are those of the training rows of every origin, and so are the features of a kind."""
+    frame = rows if columns == "colour" else rows.drop(columns="colour")
+    frame.to_csv("n.csv", index=False)
+    tested = ("--models", "lasso-all,learned", "--test", "2003:2004", "--json")
+    one = ("--feature-groups", "all=*")
+    plain = run("compare", "n.csv", *WORDS, *tested).json["table"]
+    alike = run("compare", "n.csv", *WORDS[:-1], "alike", *tested, *one).json["table"]
+    assert alike == plain
+    kinds = ("--feature-groups", f"some={columns}")
+    found = run("compare", "n.csv", *WORDS[:-1], "kinds", *tested, *kinds).json["table"]
+    assert [row["lasso-all"] for row in found] == [row["lasso-all"] for row in plain]
+    if columns == "colour":
+        assert [row["learned"] for row in found] != [row["learned"] for row in plain]
+    few = ("--models", "lasso-all", "--test", "2003:2004")
+    said = run.fails("compare", "n.csv", *WORDS[:-1], "few", *few, *kinds)
+    assert "feature groups are for the model 'learned' alone" in said

@@ -358,3 +358,33 @@ def test_families_with_a_dispersion_are_fitted_and_predicted(run):
     counts = ("--target", "n", "--time", "year", "-o", "m.drift", "--drop", "hits")
     assert ", dispersion 0." in run("fit", "b.csv", *counts, "--family", "gamma").out
     assert ", dispersion 0." in run("fit", "b.csv", *counts, "--family", "negative-binomial").out
+
+
+def test_kinds_of_features_are_named_by_columns_features_and_patterns(run, rows, tmp_path):
+    path = write(rows, tmp_path / "a.csv")
+    kinds = ("--feature-groups", "colours=colour", "--feature-groups", "numbers=s*,noise")
+    found = run("fit", path, *FIT, *kinds, "--json").json
+    assert [row["kind"] for row in found["kinds"]] == ["colours", "numbers"]
+    assert [row["n_features"] for row in found["kinds"]] == [2, 2]
+    out = run("fit", path, *FIT, "--feature-groups", "colours=colour=*").out
+    assert "expected nonzero" in out
+    assert "other" in out
+    loaded = driftglm.load("m.drift").estimator
+    assert loaded.kinds_summary()["kind"].tolist() == ["colours", "other"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("colours",), "write NAME=COLS"),
+        (("=colour",), "write NAME=COLS"),
+        (("colours=",), "write NAME=COLS"),
+        (("a=size", "a=noise"), "names 'a' twice"),
+        (("a=w_*",), "the pattern 'w_*', which matches no column"),
+        (("a=weight",), "is no feature"),
+        (("a=size", "b=s*"), "in 'a' and in 'b'; a column belongs to one group"),
+    ],
+)
+def test_kinds_that_cannot_be_meant_are_refused(run, table, words, said):
+    options = [part for word in words for part in ("--feature-groups", word)]
+    assert said in run.fails("fit", table, *FIT, *options)

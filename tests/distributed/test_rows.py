@@ -335,3 +335,17 @@ def test_without_prior_directions_no_rows_are_gathered():
     near = fitted(model("gaussian", prior, max_iter=6), X, y, time)
     far = fitted(model("gaussian", prior, max_iter=6), da.from_array(X, (90, -1)), y, time)
     assert_same(far, near)
+
+
+def test_kinds_of_features_on_workers_are_those_of_one_process():
+    X, y, time = rows("gaussian")
+    groups = {"first": [0, 1, 2], "second": np.arange(N_FEATURES) == 5}
+    model = DriftRegressor(feature_groups=groups, always_in=[7], static=[1])
+    here = model.fit(X, y, time=time).kinds_summary()
+    coef = model.coef_path_.copy()
+    far = model.fit(da.from_array(X, chunks=(70, -1)), y, time=time).kinds_summary()
+    assert here["kind"].tolist() == far["kind"].tolist() == ["first", "second", "other"]
+    assert_allclose(far.iloc[:, 1:].astype(float), here.iloc[:, 1:].astype(float), rtol=1e-6)
+    assert_allclose(model.coef_path_, coef, rtol=SAME, atol=SAME)
+    with pytest.raises(DataError, match="X came without column names"):
+        DriftRegressor(feature_groups={"words": "w_*"}).fit(da.from_array(X), y, time=time)

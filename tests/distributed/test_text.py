@@ -162,7 +162,10 @@ def test_the_client_never_sees_the_counts(monkeypatch):
         kinds[type(part)] += 1
     assert min(kinds.values()) > 0
     assert {part.shape[0] for part in seen if type(part) is np.ndarray} == {4}  # sums by step
-    assert {len(part) for part in seen if type(part) is tuple} == {6}  # paths, at the end
+    # How bursty words are, sums over documents; and paths, at the end.
+    tuples = [part for part in seen if type(part) is tuple]
+    assert {len(part) for part in tuples} == {2, 6}
+    assert {each.shape[0] for part in tuples if len(part) == 2 for each in part} == {3}
 
 
 def test_bytes_of_a_pass_are_those_of_the_formula(monkeypatch):
@@ -351,3 +354,22 @@ def test_blocks_that_do_not_fit_together_are_refused():
             fitted(wrong)
     with pytest.raises(DataError, match="'forecast' or 'hold'"):
         fitted(side_by_side(), extrapolate="average")
+
+
+def test_bursts_on_workers_are_those_of_a_local_fit():
+    """Documents whose tokens come in bursts, counts cut into blocks both ways."""
+    rng = np.random.default_rng(5)
+    bursty = np.array([rng.multinomial(n, rng.dirichlet(np.full(90, 0.3))) for n in [120] * 90])
+    effects, time = np.eye(2)[np.arange(90) % 2], np.repeat(np.arange(3), 30)
+    far = da.from_array(bursty.astype(float), chunks=(40, 35))
+    models = [
+        DriftTextModel(extrapolate="forecast").fit(each, effects, time=time)
+        for each in (bursty, far)
+    ]
+    assert models[0].burstiness_ > 0.01
+    np.testing.assert_allclose(models[1].burstiness_, models[0].burstiness_, rtol=1e-12)
+    np.testing.assert_allclose(models[1].word_burstiness_, models[0].word_burstiness_, rtol=1e-10)
+    np.testing.assert_allclose(models[1].coef_path_, models[0].coef_path_, rtol=1e-8, atol=1e-10)
+    sent = DriftTextModel(extrapolate="forecast")
+    sent.fit(bursty, effects, time=time, n_workers=2)
+    assert_array_equal(sent.coef_path_, models[0].coef_path_)

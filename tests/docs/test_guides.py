@@ -28,8 +28,9 @@ def test_the_page_on_findings_shows_what_its_example_prints(capsys):
     assert printed.split() == shown.split()
 
 
-def test_the_page_on_single_series_shows_what_its_example_prints(capsys):
-    page = (DOCS / "single-series.md").read_text()
+@pytest.mark.parametrize("name", ["kinds", "single-series"])
+def test_a_page_shows_what_its_example_prints(name, capsys):
+    page = (DOCS / f"{name}.md").read_text()
     (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(block, {})  # noqa: S102
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)

@@ -126,3 +126,44 @@ def test_the_smallest_strength_without_coefficients_is_where_the_grid_begins():
         model = LassoAll(factor * largest, family="text", tol=1e-12)
         model.fit(text.counts, text.effects, time=text.time)
         assert (not model.coef_.any()) == empty
+
+
+def test_discounted_bursts_are_weighted_poisson_regressions(rng):
+    """L-BFGS on all log-rates and coefficients of sum (c eta - exp(eta)) a_n / phi_w, ridge added.
+
+    Weights are those of the documents' variances, computed from them one by one.
+    """
+    n_docs, n_words, scale = 60, 5, 0.3
+    lengths = rng.integers(20, 200, n_docs)
+    x = np.column_stack([np.arange(n_docs) % 2, np.arange(n_docs) % 3 == 0]).astype(float)
+    shares = [rng.dirichlet(np.array([5, 3, 2, 1, 1.0]) * 4) for _ in range(n_docs)]
+    counts = np.array([rng.multinomial(n, p) for n, p in zip(lengths, shares, strict=True)])
+    theta = np.log(np.array([0.4, 0.3, 0.1, 0.1, 0.1]))
+    model = DriftTextModel(
+        background=theta,
+        prior=Fixed(scale, 0.0),
+        burstiness="estimate",
+        tie="path",
+        tol=1e-8,
+        max_iter=5000,
+    ).fit(counts, x)
+    rho, phi = model.burstiness_, model.word_burstiness_
+    assert rho > 0
+    cells, member = np.unique(x, axis=0, return_inverse=True)
+    member = member.ravel()
+    summed = np.array([counts[member == k].sum(axis=0) for k in range(len(cells))])
+    variance = np.bincount(member, lengths * (1 + (lengths - 1) * rho))
+    weight = np.outer(np.bincount(member, lengths) / variance, 1 / phi)
+
+    def loss(flat):
+        mu, beta = flat[: len(cells)], flat[len(cells) :].reshape(2, n_words)
+        eta = mu[:, None] + theta + cells @ beta
+        residual = weight * (summed - np.exp(eta))
+        value = (weight * (summed * eta - np.exp(eta))).sum() - 0.5 * (beta**2).sum() / scale
+        slope = np.concatenate([residual.sum(axis=1), (cells.T @ residual - beta / scale).ravel()])
+        return -value, -slope
+
+    start = np.concatenate([np.log(summed.sum(axis=1)), np.zeros(2 * n_words)])
+    best = minimize(loss, start, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    expected = best.x[len(cells) :].reshape(2, n_words)
+    assert_allclose(model.coef_path_[0], expected, atol=1e-5)

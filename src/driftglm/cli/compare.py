@@ -95,6 +95,7 @@ def command(  # noqa: PLR0913
 
     folder = check_writable(output, folder=True)
     table, spec = columns.read(data)
+    kinds = columns.kinds()
     if models is not None and not opt.names(models):
         fail("--models names none; leave it out for all, or name some, such as learned,lasso-all.")
     comparison, rows = compare_table(
@@ -103,6 +104,7 @@ def command(  # noqa: PLR0913
         tested.splitter(spec.freq),
         models=DEFAULT if models is None else opt.names(models),
         family=family,
+        feature_groups=kinds,
         metric=metric,
         cache_dir=folder / "cache",
         n_jobs=jobs,
@@ -112,7 +114,9 @@ def command(  # noqa: PLR0913
     model = None
     if "learned" in comparison.models:
         with console.waiting("fitting all rows"):
-            model = fit_encoded(fit_encoder(table, spec), rows)
+            encoder = fit_encoder(table, spec)
+            groups = None if kinds is None else encoder.kinds(kinds)
+            model = fit_encoded(encoder, rows, feature_groups=groups)
     save_results(comparison, folder)
     with console.report_optional():
         title = f"Models compared on {data.name}"

@@ -45,7 +45,7 @@ def command(
 
     check_writable(output, inputs=(data, columns.time_file))
     table, spec = columns.read(data)
-    known = list(table.frame.columns)
+    known, kinds = list(table.frame.columns), columns.kinds()
     with waiting(f"fitting {table.n_rows} rows"):
         encoder, features = encode(table, spec)
         rows = read_training(table, spec, family, features)
@@ -54,6 +54,7 @@ def command(
             rows,
             always_in=encoder.positions(opt.names(always_in, known), "always in") or None,
             static=encoder.positions(opt.names(static, known), "static") or None,
+            feature_groups=None if kinds is None else encoder.kinds(kinds),
             prior=prior,
         )
     model.save(output)
@@ -61,10 +62,14 @@ def command(
     facts, found = _facts(rows, model, summary), model.estimator.diagnose()
     if json:
         parts = {"features": summary.to_dict("records"), "findings": found.to_dict("records")}
+        if kinds is not None:
+            parts["kinds"] = model.estimator.kinds_summary().to_dict("records")
         print_json(facts | {"model": str(output), **parts})
         return
     note(f"family {rows.family}: {rows.why}.")
     _print(facts, model, summary)
+    if kinds is not None:
+        print_kinds(model.estimator.kinds_summary())
     _print_findings(found)
     say(f"Written to {output}.")
 
@@ -119,6 +124,17 @@ def _print_findings(found: pd.DataFrame) -> None:
         say(one_line(text))
     if len(found) > n_shown:
         say(f"... and {len(found) - n_shown} more findings; --json lists all.")
+
+
+def print_kinds(found: pd.DataFrame) -> None:
+    """What every kind of feature is worth."""
+    lead = [name for name in ("kind", "class", "n_features", "zeros") if name in found.columns]
+    figures = [name for name in found.columns if name not in lead]
+    body = [
+        [str(row[name]) for name in lead] + [f"{row[name]:.3g}" for name in figures]
+        for _, row in found.iterrows()
+    ]
+    say_table([name.replace("_", " ") for name in lead + figures], body)
 
 
 def print_features(summary: pd.DataFrame) -> None:

@@ -196,6 +196,31 @@ class TableOptions(NamedTuple):
         Option(metavar="COLS", help="Columns of numbers that stand for categories."),
     ] = None
     time_file: TimeFile = None
+    feature_groups: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=COLS",
+            help="A kind of features with a hyperprior of its own: words=w_* or macro=gdp,cpi; "
+            "once for every kind (learned prior).",
+        ),
+    ] = None
+
+    def kinds(self) -> dict[str, tuple[str, ...]] | None:
+        """Columns or patterns of every kind of features; None where none is named."""
+        if self.feature_groups is None:
+            return None
+        out: dict[str, tuple[str, ...]] = {}
+        for text in self.feature_groups:
+            kind, mark, columns = (part.strip() for part in text.partition("="))
+            if not kind or not mark or not names([columns]):
+                fail(
+                    f"--feature-groups {text!r:.60}; write NAME=COLS, such as words=w_* or "
+                    "macro=gdp,cpi."
+                )
+            if kind in out:
+                fail(f"--feature-groups names {kind!r:.40} twice; list all its columns in one.")
+            out[kind] = names([columns])
+        return out
 
     def read(self, path: Path) -> tuple[Table, TableSpec]:
         """The table of a file, and its columns' parts; SVMlight's own names are the defaults."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import pairwise
 from operator import add, attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, hstack
@@ -19,7 +19,12 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.distributed.client import Future
 from driftglm.distributed.text import Bundle, TextEngine
 from driftglm.exceptions import DataError
-from driftglm.solvers.text_problem import WordCounts, add_documents, counts_by_word
+from driftglm.solvers.text_problem import (
+    WordCounts,
+    add_documents,
+    counts_by_word,
+    squared_shares,
+)
 
 Reader = Callable[[Future], "Block"]
 """Reads and checks one block."""
@@ -51,8 +56,13 @@ class Block(NamedTuple):
         return cls(csc_array(table), Facts(table.shape, totals, lowest, names))
 
 
-def _piece(block: Block, words: slice, member: IntArray, n_contexts: int) -> csr_array:
-    return add_documents(block.table[:, words], member, n_contexts)
+def _piece(
+    block: Block, words: slice, member: IntArray, n_contexts: int, tokens: FloatArray | None = None
+) -> csr_array:
+    """Sums of some words by context: of counts, or of their squares over `tokens`."""
+    table = block.table[:, words]
+    summed = table if tokens is None else squared_shares(table, tokens)
+    return add_documents(summed, member, n_contexts)
 
 
 def _merge(n_across: int, *pieces: csr_array) -> WordCounts:
@@ -121,21 +131,29 @@ class RemoteCounts:
         """(n_docs,) tokens of every document."""
         return np.concatenate([np.sum([b.totals for b in row], axis=0) for row in self.facts])
 
-    def by_context(self, member: IntArray, n_contexts: int) -> list[Future]:
-        """Counts by word of every bundle; the blocks are not needed afterwards."""
-        members = [self.engine.share(member[first:last]) for first, last in pairwise(self.starts)]
-        bundles = self.engine.bundles(self.shape[1])
-        return [self._bundle(bundle, members, n_contexts) for bundle in bundles]
+    def by_context(
+        self, member: IntArray, n_contexts: int, *, squared: bool = False
+    ) -> list[Future]:
+        """Counts by word of every bundle, or sums of their squares over a document's tokens.
 
-    def _bundle(self, bundle: Bundle, members: list[Future], n_contexts: int) -> Future:
+        The blocks are not needed afterwards.
+        """
+        totals, share = self.totals, self.engine.share
+        rows = [slice(first, last) for first, last in pairwise(self.starts)]
+        parts: list[tuple[Any, ...]] = [(share(member[row]), n_contexts) for row in rows]
+        if squared:
+            parts = [(*part, share(totals[row])) for part, row in zip(parts, rows, strict=True)]
+        return [self._bundle(bundle, parts) for bundle in self.engine.bundles(self.shape[1])]
+
+    def _bundle(self, bundle: Bundle, parts: list[tuple[Any, ...]]) -> Future:
         pieces, across = [], 0
-        for row, member in zip(self.blocks, members, strict=True):
+        for row, part in zip(self.blocks, parts, strict=True):
             across = 0
             for block, (start, end) in zip(row, pairwise(self._words), strict=True):
                 first, last = max(bundle.first, start), min(bundle.last, end)
                 if first < last:
                     words = slice(int(first - start), int(last - start))
-                    pieces.append(self.engine.submit(_piece, block, words, member, n_contexts))
+                    pieces.append(self.engine.submit(_piece, block, words, *part))
                     across += 1
         return self.engine.submit(_merge, across, *pieces)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -26,6 +26,7 @@ from driftglm.estimators.diagnosis import Diagnosis
 from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.group_effects import GroupEffects
+from driftglm.estimators.kinds import KindsOfFeatures
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.summary import normal_quantile, summarise
@@ -62,7 +63,15 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DriftEstimator(
-    Forecasts, Contrasts, Diagnosis, Exports, Trust, GroupEffects, Storable, BaseEstimator
+    Forecasts,
+    Contrasts,
+    Diagnosis,
+    Exports,
+    KindsOfFeatures,
+    Trust,
+    GroupEffects,
+    Storable,
+    BaseEstimator,
 ):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
@@ -73,6 +82,7 @@ class DriftEstimator(
         "fit_intercept": ["boolean"],
         "always_in": ["array-like", str, Integral, None],
         "static": ["array-like", str, Integral, None],
+        "feature_groups": [Mapping, None],
         "init": [StrOptions({"auto", "lasso-one", "lasso-all", "ridge-all", "zero"})],
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "keep_data": ["boolean"],
@@ -91,6 +101,7 @@ class DriftEstimator(
     fit_intercept: bool = True
     always_in: Features = None
     static: Features = None
+    feature_groups: Mapping[str, Features] | None = None
     init: Init = "auto"
     n_starts: int = 1
     keep_data: bool = False
@@ -130,6 +141,7 @@ class DriftEstimator(
             intercept=self.fit_intercept,
             always_in=self.always_in,
             static=self.static,
+            feature_groups=self.feature_groups,
             class_weight=getattr(self, "class_weight", None),
             freq=self.freq,
             threads=n_threads(self.n_jobs),
@@ -329,9 +341,7 @@ class DriftEstimator(
         rows = validate_data(self, X, reset=False, **X_FORMAT)
         return rows, self._codes(time, rows.shape[0])
 
-    def _eta_means(
-        self, X: MatrixLike, time: VectorLike, groups: VectorLike = None
-    ) -> FloatArray:
+    def _eta_means(self, X: MatrixLike, time: VectorLike, groups: VectorLike = None) -> FloatArray:
         """(n_rows, n_responses) eta of every row, with the coefficients of its step or the next."""
         rows, codes = self._read_new(X, time)
         mean = eta_means(self._forecaster, rows, codes, hold=self._holds)

@@ -104,7 +104,9 @@ class Forecasts:
         if self._has_classes():
             moments = self._uncertain_eta(X, time, exposure, groups)
             return self.family_.probability_interval(*moments, level)
-        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials, groups=groups)
+        forecast = self.predict_distribution(
+            X, time, exposure=exposure, trials=trials, groups=groups
+        )
         return forecast.interval(level)
 
     def predict_quantiles(
@@ -123,7 +125,9 @@ class Forecasts:
                 "classes have no quantiles; predict_interval has intervals of their "
                 "probabilities, predict_proba the probabilities."
             )
-        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials, groups=groups)
+        forecast = self.predict_distribution(
+            X, time, exposure=exposure, trials=trials, groups=groups
+        )
         return forecast.quantile(levels)
 
     def predict_draws(
@@ -142,7 +146,9 @@ class Forecasts:
         Rows are drawn independently of each other: sums over rows, whose coefficients are the same,
         are more uncertain than these draws say.
         """
-        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials, groups=groups)
+        forecast = self.predict_distribution(
+            X, time, exposure=exposure, trials=trials, groups=groups
+        )
         drawn = forecast.draws(n_draws, random_state)
         return self.classes_[drawn.astype(np.int64)] if self._has_classes() else drawn
 
@@ -169,7 +175,9 @@ class Forecasts:
             if self.family_.takes_trials:
                 both = self.family_.read_target(target, trials_of(trials, len(target)))
                 target, trials = self.family_.observed(both), both.sum(axis=1)
-        forecast = self.predict_distribution(X, time, exposure=exposure, trials=trials, groups=groups)
+        forecast = self.predict_distribution(
+            X, time, exposure=exposure, trials=trials, groups=groups
+        )
         scores = forecast.log_prob(target)
         return float(np.average(scores, weights=check_weights(sample_weight, target.size)))
 

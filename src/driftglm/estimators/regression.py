@@ -46,6 +46,10 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
         Fit an intercept that drifts: flat part + AR(1) deviations. An empty step is interpolated.
     always_in, static
         Features (names, positions or masks) that are never dropped / constant over time.
+    feature_groups
+        Kinds of features, {name: columns}: names, positions, masks, and patterns of the names of a
+        frame, such as {"words": "w_*"}. Every kind has a grid of variances and mixture weights of
+        its own, the features in no group together too. Learned prior only; see `kinds_summary`.
     init
         Start of the search for a mode: "lasso-one" (the paper's, and what "auto" means for its
         priors), "lasso-all", "ridge-all" or "zero". Paths that start at zero may enter during

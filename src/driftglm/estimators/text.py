@@ -77,6 +77,12 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         an average is not the average of logs: a word that only one source uses needs it. With
         background="all" it is how the background drifts. "auto": with the learned prior, unless
         the background is given.
+    burstiness
+        Words come in bursts: a document says less than as many independent tokens. "estimate":
+        from documents that share a context, the correlation of two tokens of one document and
+        what every word varies beyond it; their information is divided by these design effects.
+        A number: that correlation. None: tokens are independent. "auto": "estimate" with the
+        learned prior, None with the paper's.
     extrapolate
         Steps after the last: "average", "forecast", "hold" or "auto" (with the learned prior
         average from five steps on, forecast below; hold for the others). A forecast of the learned
@@ -108,6 +114,8 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         without the multinomial coefficients
     converged_, n_iter_, stop_reason_ : how the solver ended
     rate_ : the rate of the paper's priors, given or estimated
+    burstiness_ : correlation of two tokens of one document, as estimated or given; 0 for none
+    word_burstiness_ : (V,) how many times more a word varies than that; 1 for none
     n_contexts_ : number of different (step, effects) among the documents
 
     Examples
@@ -129,6 +137,11 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         "vocabulary": ["array-like", None],
         "center": ["boolean"],
         "fit_intercept": ["boolean", StrOptions({"auto"})],
+        "burstiness": [
+            StrOptions({"auto", "estimate"}),
+            Interval(Real, 0, 1, closed="left"),
+            None,
+        ],
         **{name: DriftEstimator._parameter_constraints[name] for name in SHARED},  # noqa: SLF001
     }
 
@@ -139,6 +152,7 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
     vocabulary: Iterable[object] | None = None
     center: bool = True
     fit_intercept: bool | Literal["auto"] = "auto"
+    burstiness: Literal["auto", "estimate"] | float | None = "auto"
     extrapolate: Extrapolate = "auto"
     freq: str | int | None = None
     max_iter: int = 200
@@ -192,11 +206,15 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
             flat=10.0 * self.tol**2,
             intercept=self._has_intercept(prior),
         )
+        burstiness = self.burstiness
+        if burstiness == "auto":
+            burstiness = "estimate" if prior.posterior else None
         return TextPlan(
             background=self.background,
             smoothing=self.smoothing,
             center=self.center,
             settings=settings,
+            burstiness=burstiness,
             extrapolate=self.extrapolate,
             vocabulary=self.vocabulary,
             freq=self.freq,
@@ -217,6 +235,9 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         self._axis, self.timesteps_ = fitted.axis, fitted.axis.labels
         self._fit, self.vocabulary_ = result.fit, fitted.words
         self.base_background_, self.n_contexts_ = fitted.base, fitted.n_contexts
+        bursts = fitted.bursts
+        self.burstiness_ = 0.0 if bursts is None else bursts.correlation
+        self.word_burstiness_ = np.ones(fitted.words.size) if bursts is None else bursts.words
         self.extrapolate_, self._text_forecasters = fitted.extrapolate, fitted.forecasters
         self.coef_path_ = result.fit.coef_path()
         self.background_ = result.fit.background()

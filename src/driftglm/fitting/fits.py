@@ -16,6 +16,7 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.coefficients import Columns, SharedFit, Step, importance
 from driftglm.fitting.joint import JointFit
+from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.mixture import Components
 from driftglm.priors.offset import last_step_inplace
@@ -272,6 +273,8 @@ class PosteriorFit(Fit):
         `priors.offset`); empty elsewhere.
     joint
         How the errors of several coefficients go together, where there are few rows.
+    kinds
+        What every kind of feature adds to eta, where users tell kinds apart.
     """
 
     posterior: ClassVar[bool] = True
@@ -285,6 +288,7 @@ class PosteriorFit(Fit):
     b: FloatArray
     offset: FloatArray
     joint: JointFit | None = None
+    kinds: KindsFit | None = None
 
     @classmethod
     def of(

@@ -17,6 +17,7 @@ from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.group_effects import GroupFit
 from driftglm.fitting.joint import joint_posterior
+from driftglm.fitting.kinds import KindsFit
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
 from driftglm.fitting.residuals import row_checks
@@ -127,7 +128,8 @@ def infer_posterior(
         shared = directions.shared(design)
         directions = directions.projecting(design, shared)
         posed = pose(viewed, design, order, settings)
-        bounds = [Bound.of(problem, prior, unit, shared) for problem in posed.problems]
+        common = prior, unit, shared, rows.path_kinds
+        bounds = [Bound.of(problem, *common) for problem in posed.problems]
         if earlier is None or _starts_anew(bounds[0]):
             solver, starts = CAVISolver(flat_first=view.flat_first), _starts(viewed, bounds, runs)
         else:
@@ -147,7 +149,9 @@ def infer_posterior(
     known = end.noise, end.shape, end.noise_path, best.view.name, _group_fits(rows, best, result)
     left = None
     if not as_of:
-        left = row_checks(rows, best.bounds, [state for state, _ in found], order)
+        states = [state for state, _ in found]
+        left = row_checks(rows, best.bounds, states, order)
+        fits = _with_kinds(fits, best, states, rows)
     return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
 
 
@@ -161,6 +165,19 @@ def _group_fits(
     ends = zip(best.bounds, result.states, strict=True)
     found = [GroupFit.of(bound, state, stride) for bound, state in ends]
     return tuple(each for each in found if each is not None)
+
+
+def _with_kinds(
+    fits: tuple[PosteriorFit, ...], best: _Attempt, states: Sequence[Posterior], rows: Rows
+) -> tuple[PosteriorFit, ...]:
+    """Fits that know what every kind of feature adds to eta, where users tell kinds apart."""
+    if (kinds := rows.kinds) is None:
+        return fits
+    parts = zip(fits, best.bounds, states, strict=True)
+    return tuple(
+        replace(fit, kinds=KindsFit.of(bound, state, fit.columns, kinds))
+        for fit, bound, state in parts
+    )
 
 
 def _starts(responses: list[Rows], bounds: list[Bound], runs: Runs) -> Iterator[list[Posterior]]:
@@ -185,7 +202,9 @@ def _continued(bounds: Sequence[Bound], earlier: Forecaster) -> list[Posterior]:
     known = earlier.groups or (None,) * len(bounds)
     return [
         bound.warm_posterior(
-            bound.tamed(cast("PosteriorFit", fit).continued(n_more)), noise, _known_effects(bound, e)
+            bound.tamed(cast("PosteriorFit", fit).continued(n_more)),
+            noise,
+            _known_effects(bound, e),
         )
         for bound, fit, e in zip(bounds, earlier.fits, known, strict=True)
     ]
@@ -200,9 +219,7 @@ def _starts_anew(bound: Bound) -> bool:
     return bound.row_groups is not None and not bound.family.bounded
 
 
-def _known_effects(
-    bound: Bound, earlier: GroupFit | None
-) -> tuple[FloatArray, FloatArray] | None:
+def _known_effects(bound: Bound, earlier: GroupFit | None) -> tuple[FloatArray, FloatArray] | None:
     """Constant effects of groups, and variances, of an earlier fit; new groups have none."""
     groups = bound.row_groups
     if groups is None or earlier is None:

@@ -15,6 +15,7 @@ from driftglm._warnings import warn
 from driftglm.data.checks import check_numbers, check_weights, log_exposure, per_row
 from driftglm.data.features import Names, feature_mask, listed
 from driftglm.data.groups import check_groups, read_groups
+from driftglm.data.kinds import Kinds, read_kinds
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family, family_named
@@ -56,6 +57,8 @@ class Reading:
         Whether there is an intercept.
     always_in, static
         Names, positions or masks of columns.
+    feature_groups
+        Columns of every kind of feature that has a hyperprior of its own, by its name.
     class_weight
         As in scikit-learn.
     freq
@@ -74,6 +77,7 @@ class Reading:
     intercept: bool = True
     always_in: Any = None
     static: Any = None
+    feature_groups: Any = None
     class_weight: Any = None
     freq: Freq = None
     threads: int = 1
@@ -82,6 +86,15 @@ class Reading:
     def mask(self, argument: str, n_features: int, names: Names) -> BoolArray:
         """Which columns `always_in` or `static` mean."""
         return feature_mask(getattr(self, argument), n_features, names, argument)
+
+    def kinds(self, n_features: int, names: Names) -> Kinds | None:
+        """Which columns `feature_groups` means; None: they are all of one kind."""
+        if self.feature_groups is not None and not self.posterior:
+            raise DataError(
+                "feature_groups gives every kind of feature mixture weights of its own, which only "
+                "the learned prior has; use prior='learned', or leave feature_groups out."
+            )
+        return read_kinds(self.feature_groups, n_features, names)
 
 
 @dataclass(frozen=True)

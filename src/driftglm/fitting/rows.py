@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix
 from driftglm.data.features import Names
+from driftglm.data.kinds import Kinds
 from driftglm.data.matrices import dense, squares
 from driftglm.design import ColumnDesign, Design, RowSample
 from driftglm.design.directions import chosen_rows
@@ -47,6 +48,8 @@ class Rows:
         Masks over the columns.
     intercept
         Whether an intercept path is fitted beside the features.
+    kinds
+        Sets of columns with a hyperprior of their own; None: they are all of one.
     threads
         How many may work on the design.
     ranges
@@ -79,6 +82,7 @@ class Rows:
     group: IntArray | None = None
     occasion: IntArray | None = None
     n_groups: int = 0
+    kinds: Kinds | None = None
     scale: Scale = field(init=False)
 
     def __post_init__(self) -> None:
@@ -210,6 +214,11 @@ class Rows:
     def ordinary(self) -> Any:
         """The columns whose paths may be zero."""
         return self.X[:, np.flatnonzero(~self.always_in)] if self.always_in.any() else self.X
+
+    @property
+    def path_kinds(self) -> IntArray | None:
+        """The kind of every ordinary column; None: they are all of one."""
+        return None if self.kinds is None else self.kinds.codes[~self.always_in]
 
     @property
     def always_in_means(self) -> FloatArray:
@@ -375,6 +384,7 @@ def rows_in_memory(X: Matrix, vectors: Vectors, reading: Reading, names: Names) 
         n_timesteps=vectors.axis.n_timesteps,
         always_in=reading.mask("always_in", X.shape[1], names),
         static=reading.mask("static", X.shape[1], names),
+        kinds=reading.kinds(X.shape[1], names),
         intercept=reading.intercept,
         threads=reading.threads,
         ranges=ranges if weighted.all() else None,

@@ -20,6 +20,7 @@ from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
 from driftglm.fitting.extrapolation import Extrapolation, settled
 from driftglm.fitting.solver_runs import progress_line
 from driftglm.fitting.text_averaging import TextForecasters, backgrounds, judged
+from driftglm.fitting.text_bursts import Bursts
 from driftglm.fitting.text_data import Background, Contexts, column_names
 from driftglm.fitting.text_fit import TextFit
 from driftglm.fitting.text_remote import add_up, check_counts, gathered, locate, word_engine
@@ -42,6 +43,8 @@ class TextPlan:
     settings
         How contexts are fitted; about which mean effects are taken, and by whom words are updated,
         is settled with the contexts.
+    burstiness
+        How bursty documents are: the correlation of two tokens, "estimate", or None.
     extrapolate
         How steps after the last are predicted: as named, or "auto".
     vocabulary
@@ -54,6 +57,7 @@ class TextPlan:
     smoothing: float
     center: bool
     settings: TextSettings
+    burstiness: str | float | None
     extrapolate: str
     vocabulary: Iterable[object] | None
     freq: Freq
@@ -75,6 +79,12 @@ class TextPlan:
                 f"or ({n_steps}, {n_words}), or 'step' or 'all'."
             )
         return np.array(np.broadcast_to(given, (n_steps, n_words))), None
+
+    def bursts(self, contexts: Contexts) -> Bursts | None:
+        """How bursty the documents of some contexts are; None: not at all."""
+        if self.burstiness is None or isinstance(self.burstiness, str):
+            return None if self.burstiness is None else contexts.bursts()
+        return Bursts(float(self.burstiness), np.ones(contexts.n_words))
 
     def of_first(self, n_steps: int) -> TextPlan:
         """The same for the first steps alone."""
@@ -98,6 +108,8 @@ class FittedText:
         (T, V) background before its drift and the effects' means are taken into account.
     n_contexts
         How many contexts there were.
+    bursts
+        How bursty documents were taken to be; None: not at all.
     extrapolate
         "average", "forecast" or "hold".
     forecasters
@@ -109,6 +121,7 @@ class FittedText:
     words: np.ndarray
     base: FloatArray
     n_contexts: int
+    bursts: Bursts | None
     extrapolate: Extrapolation
     forecasters: TextForecasters | None = None
 
@@ -134,13 +147,13 @@ def fit_documents(
                 "pass one row per document."
             )
         axis, codes = fit_axis(gathered(time), table.shape[0], plan.freq)
-        contexts = add_up(table, rows, codes)
+        contexts = add_up(table, rows, codes, bursts=plan.burstiness == "estimate")
         if not contexts.codes.size:
             raise DataError("no document has a token; at least one count must be positive.")
         plan = replace(plan, settings=replace(plan.settings, engine=engine))
         path = workers.checkpoint
         file = None if path is None else Checkpoint.at(path, _fingerprint(contexts, axis, plan))
-        result, base = fit_contexts(contexts, axis.n_timesteps, plan, file)
+        result, base, bursts = fit_contexts(contexts, axis.n_timesteps, plan, file)
         choice = _choice(plan, contexts, result.fit)
         forecasters = None
         if choice == "average":
@@ -149,24 +162,26 @@ def fit_documents(
     if file is not None:
         file.remove()
     n_contexts = int(contexts.codes.size)
-    return FittedText(result, axis, words, base, n_contexts, choice, forecasters)
+    return FittedText(result, axis, words, base, n_contexts, bursts, choice, forecasters)
 
 
 def fit_contexts(
     contexts: Contexts, n_steps: int, plan: TextPlan, file: Checkpoint | None
-) -> tuple[TextResult, FloatArray]:
-    """Fit contexts, wherever their counts are; also the background they were fitted with."""
+) -> tuple[TextResult, FloatArray, Bursts | None]:
+    """Fit contexts, wherever their counts are; also the background and the bursts they have."""
     base, center = plan.base(contexts, n_steps)
+    bursts = plan.bursts(contexts)
     result = solve_text(
         contexts,
         base,
         replace(plan.settings, center=center),
+        bursts=bursts,
         progress=progress_line if plan.verbose else None,
         journal=None if file is None else file.next_stage(Uncoupled()),
     )
     if plan.verbose:
         sys.stderr.write("\n")
-    return result, base
+    return result, base, bursts
 
 
 def _choice(plan: TextPlan, contexts: Contexts, fit: TextFit) -> Extrapolation:
@@ -198,7 +213,7 @@ def _fit_before(
     n_past = int(past.codes.max()) + 1
     rough = replace(plan.settings, tol=ROUGH * plan.settings.tol, flat=ROUGH * plan.settings.flat)
     quiet = replace(plan.of_first(n_past), settings=rough, verbose=False)
-    result, base = fit_contexts(past, n_past, quiet, file)
+    result, base, _ = fit_contexts(past, n_past, quiet, file)
     return result.fit, _bases(past, plan, base)
 
 

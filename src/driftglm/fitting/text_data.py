@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,21 @@ from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from driftglm.data.matrices import dense, divided, squares
 from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
-from driftglm.solvers.text_problem import TextProblem, WordCounts, add_documents, counts_by_word
+from driftglm.fitting.text_bursts import (
+    Bursts,
+    Lengths,
+    discounted,
+    estimate_bursts,
+    sums_at,
+    word_moments,
+)
+from driftglm.solvers.text_problem import (
+    TextProblem,
+    WordCounts,
+    add_documents,
+    counts_by_word,
+    squared_shares,
+)
 
 Background = Literal["step", "all"]
 Words: TypeAlias = Sequence[str] | NDArray[Any]
@@ -89,6 +103,14 @@ def column_names(table: object) -> list[str] | None:
     return names if all(isinstance(name, str) for name in names) else None
 
 
+class Worth(NamedTuple):
+    """Counts by word, tokens of every context, and counts by bundle where workers have them."""
+
+    counts: WordCounts
+    totals: FloatArray
+    remote: Sequence[Any] = ()
+
+
 @dataclass(frozen=True)
 class Contexts:
     """Documents with equal step and effects, added up; sorted by step.
@@ -103,12 +125,19 @@ class Contexts:
         (n_contexts,) step of every context.
     member
         (n_docs,) context of every document; -1 where it has no tokens.
+    lengths
+        How many documents every context has, and how long they are.
+    squares
+        (n_contexts, V) sums of count^2 / tokens over the documents, which say how bursty they are;
+        None where nobody asks.
     """
 
     counts: Any
     effects: Any
     codes: IntArray
     member: IntArray
+    lengths: Lengths
+    squares: Any = None
 
     @property
     def totals(self) -> FloatArray:
@@ -128,6 +157,21 @@ class Contexts:
         """(T, V) log of smoothed word shares."""
         return log_background(self.counts, self.codes, n_timesteps, kind, smoothing)
 
+    def bursts(self) -> Bursts | None:
+        """How bursty documents are, as far as contexts of several tell."""
+        if self.squares is None or not (self.lengths.count > 1).any():
+            return None
+        squares = counts_by_word(self.squares)
+        return estimate_bursts(word_moments(self.by_word(), squares, self.lengths))
+
+    def worth(self, bursts: Bursts | None) -> Worth:
+        """Counts as the solvers take them, of as many tokens as they are worth."""
+        counts = self.by_word()
+        if bursts is None:
+            return Worth(counts, self.totals, self.remote)
+        counts = discounted(counts, bursts.contexts(self.lengths), bursts.words)
+        return Worth(counts, sums_at(counts[1], counts[2], self.codes.size), self.remote)
+
     @property
     def remote(self) -> Sequence[Any]:
         """Counts by bundle of words where workers have them; none here."""
@@ -141,15 +185,24 @@ class Contexts:
         """The contexts of some steps; steps keep their numbers."""
         chosen = np.flatnonzero(keep[self.codes])
         counts, effects = self.counts[chosen], self.effects[chosen]
-        return Contexts(counts, effects, self.codes[chosen], np.empty(0, int))
+        squares = None if self.squares is None else self.squares[chosen]
+        facts = self.codes[chosen], np.empty(0, int), self.lengths.take(chosen)
+        return Contexts(counts, effects, *facts, squares)
 
 
-def collapse(counts: csr_array, effects: Matrix, codes: IntArray) -> Contexts:
-    """Add up the counts of documents that share step and effects: exact for this model."""
-    full = np.asarray(counts.sum(axis=1)).ravel() > 0
-    chosen, member = find_contexts(effects, codes, full)
+def collapse(
+    counts: csr_array, effects: Matrix, codes: IntArray, *, bursts: bool = False
+) -> Contexts:
+    """Add up the counts of documents that share step and effects: exact for this model.
+
+    What says how `bursts` of words vary documents is kept if it is asked for.
+    """
+    tokens = np.asarray(counts.sum(axis=1), dtype=np.float64).ravel()
+    chosen, member = find_contexts(effects, codes, tokens > 0)
     added = add_documents(counts, member, chosen.size)
-    return Contexts(added, effects[chosen], codes[chosen], member)
+    lengths = Lengths.of(tokens, member, chosen.size)
+    squares = add_documents(squared_shares(counts, tokens), member, chosen.size) if bursts else None
+    return Contexts(added, effects[chosen], codes[chosen], member, lengths, squares)
 
 
 def find_contexts(effects: Any, codes: IntArray, full: BoolArray) -> tuple[IntArray, IntArray]:
@@ -241,7 +294,15 @@ def effect_units(contexts: Contexts) -> FloatArray:
     return np.where(binary | (unit == 0), 1.0, unit)
 
 
-def text_problem(contexts: Contexts, background: FloatArray, design: ColumnDesign) -> TextProblem:
-    """What the solvers take."""
+def text_problem(
+    contexts: Contexts, background: FloatArray, design: ColumnDesign, bursts: Bursts | None = None
+) -> TextProblem:
+    """What the solvers take.
+
+    A word whose counts are divided has its background divided too: its rate is not another one.
+    """
     base = np.ascontiguousarray(background.T)
-    return TextProblem(design, contexts.by_word(), base, contexts.totals, contexts.remote)
+    if bursts is not None:
+        base -= np.log(bursts.words)[:, None]
+    worth = contexts.worth(bursts)
+    return TextProblem(design, worth.counts, base, worth.totals, worth.remote)

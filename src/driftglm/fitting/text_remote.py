@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -18,7 +18,15 @@ from driftglm.distributed.text import TextEngine
 from driftglm.distributed.text_counts import Block, RemoteCounts, first_contexts, step_sums
 from driftglm.exceptions import DataError
 from driftglm.fitting import text_data
-from driftglm.fitting.text_data import Background, Contexts, Words
+from driftglm.fitting.text_bursts import (
+    Bursts,
+    Lengths,
+    discounted,
+    estimate_bursts,
+    sums_at,
+    word_moments,
+)
+from driftglm.fitting.text_data import Background, Contexts, Words, Worth
 from driftglm.solvers.text_problem import WordCounts
 
 N_AXES = 2
@@ -96,26 +104,35 @@ def check_counts(counts: MatrixLike | RemoteCounts, words: Words) -> csr_array |
     return counts
 
 
-def add_up(counts: csr_array | RemoteCounts, effects: Matrix, codes: IntArray) -> Contexts:
-    """Documents with the same step and effects, wherever their counts are."""
+def add_up(
+    counts: csr_array | RemoteCounts, effects: Matrix, codes: IntArray, *, bursts: bool = False
+) -> Contexts:
+    """Documents with the same step and effects, wherever their counts are; see `collapse`."""
     if not isinstance(counts, RemoteCounts):
-        return text_data.collapse(counts, effects, codes)
+        return text_data.collapse(counts, effects, codes, bursts=bursts)
     tokens = counts.totals
     chosen, member = text_data.find_contexts(effects, codes, tokens > 0)
     words = counts.by_context(member, chosen.size)
     totals = np.zeros(chosen.size)
     np.add.at(totals, member[member >= 0], tokens[member >= 0])
-    found = counts, effects[chosen], codes[chosen], member
-    return RemoteContexts(*found, counts.engine, words, totals)
+    squares = counts.by_context(member, chosen.size, squared=True) if bursts else None
+    lengths = Lengths.of(tokens, member, chosen.size)
+    found = counts, effects[chosen], codes[chosen], member, lengths, squares
+    return RemoteContexts(*found, engine=counts.engine, words=words, tokens=totals)
+
+
+def _by_context(counts: WordCounts, n_contexts: int) -> FloatArray:
+    """(n_contexts,) sums over some words."""
+    return sums_at(counts[1], counts[2], n_contexts)
 
 
 @dataclass(frozen=True)
 class RemoteContexts(Contexts):
-    """Contexts whose counts are on workers: `words` by bundle."""
+    """Contexts whose counts are on workers: `words`, as `squares`, by bundle."""
 
-    engine: TextEngine
-    words: list[Future]
-    tokens: FloatArray
+    engine: TextEngine = field(kw_only=True)
+    words: list[Future] = field(kw_only=True)
+    tokens: FloatArray = field(kw_only=True)
 
     @property
     def totals(self) -> FloatArray:
@@ -127,14 +144,43 @@ class RemoteContexts(Contexts):
         """Counts by bundle of words."""
         return self.words
 
+    def bursts(self) -> Bursts | None:
+        """How bursty documents are, as far as contexts of several tell."""
+        if self.squares is None or not (self.lengths.count > 1).any():
+            return None
+        engine, lengths = self.engine, self.engine.share(self.lengths)
+        pairs = zip(self.words, self.squares, strict=True)
+        found = engine.gather([engine.submit(word_moments, *pair, lengths) for pair in pairs])
+        sums, noises = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+        return estimate_bursts((sums, noises))
+
+    def worth(self, bursts: Bursts | None) -> Worth:
+        """Counts as the solvers take them, of as many tokens as they are worth."""
+        if bursts is None:
+            return super().worth(None)
+        engine, n_contexts = self.engine, self.codes.size
+        weights = engine.share(bursts.contexts(self.lengths))
+        bundles = engine.bundles(self.n_words)
+        words = [
+            engine.submit(discounted, each, weights, bursts.words[bundle.words])
+            for each, bundle in zip(self.words, bundles, strict=True)
+        ]
+        sums = engine.gather([engine.submit(_by_context, each, n_contexts) for each in words])
+        return Worth(self.by_word(), np.sum(sums, axis=0), words)
+
     def before(self, step: int) -> RemoteContexts:
         """A source of the contexts before a step, cut on the workers."""
         count = int((self.codes < step).sum())  # contexts are sorted by step
+        squares = self.squares
+        if squares is not None:
+            squares = first_contexts(self.engine, squares, count)
         return replace(
             self,
             effects=self.effects[:count],
             codes=self.codes[:count],
             member=np.empty(0, int),
+            lengths=self.lengths.take(np.arange(count)),
+            squares=squares,
             words=first_contexts(self.engine, self.words, count),
             tokens=self.tokens[:count],
         )

@@ -10,6 +10,7 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray
 from driftglm.design import ColumnDesign
 from driftglm.fitting import text_data
+from driftglm.fitting.text_bursts import Bursts
 from driftglm.fitting.text_data import Background, Contexts
 from driftglm.fitting.text_fit import ModeTextFit, PosteriorTextFit, TextFit
 from driftglm.priors import Learned, PathPrior, Prior
@@ -57,11 +58,12 @@ def solve_text(
     base: FloatArray,
     settings: TextSettings,
     *,
+    bursts: Bursts | None = None,
     start: TextMode | None = None,
     progress: Progress | None = None,
     journal: Journal | None = None,
 ) -> TextResult:
-    """Fit contexts whose background is `base` (T, V)."""
+    """Fit contexts whose background is `base` (T, V), their tokens worth what `bursts` say."""
     prior, n_steps = settings.prior, base.shape[0]
     varies = text_data.varying(contexts, settings.center)
     # The paper's priors and ridge are about coefficients as the user scales them.
@@ -71,7 +73,7 @@ def solve_text(
     if settings.intercept:
         design, unit = design.with_intercept(), np.append(unit, 1.0)
         varies = np.append(varies, True)
-    problem = text_data.text_problem(contexts, base, design)
+    problem = text_data.text_problem(contexts, base, design, bursts)
     squares = design.squares(contexts.totals).sum(axis=1)
     order = np.argsort(-squares, kind="stable").astype(np.int64)
     order = order[varies[order]]

@@ -233,6 +233,7 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
             n_timesteps=n_steps,
             always_in=always_in,
             static=reading.mask("static", blocks.n_columns, None),
+            kinds=reading.kinds(blocks.n_columns, None),
             intercept=reading.intercept,
             raw=WorkerDesign.of(engine, counts.astype(np.int64), steps.astype(np.int64)),
             order=order,

@@ -26,6 +26,8 @@ SHAPES: dict[str, dict[str, str]] = {
         "r": "rho",
         "gg": "gram",
     },
+    "Kinds": {"p": "codes"},
+    "KindsFit": {"p": "codes", "g": "size share"},
     "ModeFit": {"it": "beta", "i": "alive static rho"},
     "NoisePath": {"kt": "mean variance h b", "k": "divergence phi"},
     "PosteriorFit": {
@@ -55,12 +57,10 @@ SHAPES: dict[str, dict[str, str]] = {
 
 def agrees(name: str, record: Any) -> bool:
     """Whether a record fits the records it is made of."""
-    if name == "Forecaster":
-        return _same_noise(record)
-    if name == "History":
-        return _same_forecasters(record)
-    if name == "GroupFit":
-        return _sound_groups(record)
+    alone = {"Forecaster": _same_noise, "History": _same_forecasters, "GroupFit": _sound_groups}
+    alone |= dict.fromkeys(("Kinds", "KindsFit"), _known_kinds)
+    if name in alone:
+        return alone[name](record)
     if name == "Rows" and not _has_targets(record):
         return False
     if name in {"PosteriorFit", "TextPosterior"}:
@@ -96,6 +96,14 @@ def _same_forecasters(history: Any) -> bool:
     sizes = {each.mean.size for each in history.scores} | {history.weights.shape[1]}
     known = bool(np.isfinite(history.weights).all() and (history.weights >= 0).all())
     return sizes == {count} and len(history.weights) == len(history.scores) + 1 and known
+
+
+def _known_kinds(record: Any) -> bool:
+    """Whether every column is of a kind that has a name."""
+    count = len(record.names)
+    found = getattr(record, "size", None)  # what they are worth is known after a fit
+    sized = found is None or found.size == count
+    return sized and bool(((record.codes >= 0) & (record.codes < count)).all())
 
 
 def _has_targets(rows: Any) -> bool:

@@ -25,6 +25,13 @@ def add_documents(counts: csr_array | csc_array, member: IntArray, n_contexts: i
     return csr_array(csr_array(entries, shape=(n_contexts, member.size)) @ counts)
 
 
+def squared_shares(counts: csr_array | csc_array, tokens: FloatArray) -> csr_array:
+    """(n_docs, V) squares of the counts over the tokens of their document."""
+    out = csr_array(counts, copy=True).astype(np.float64)
+    out.data = out.data**2 / np.repeat(np.where(tokens > 0, tokens, 1.0), np.diff(out.indptr))
+    return out
+
+
 def counts_by_word(counts: csr_array) -> WordCounts:
     """Sparse counts (n_contexts, V) as the kernels take them."""
     by_word = csc_array(counts)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from glob import escape
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -32,14 +34,20 @@ BASELINES: dict[str, type[BaseEstimator]] = {
 }
 DEFAULT = (*BASELINES, "exact", "variational", "learned")
 Step: TypeAlias = pd.Period | int
+Groups: TypeAlias = Mapping[str, Iterable[str]]
+"""Columns, features or patterns of their names, by kind of feature."""
 MOST_STEPS = 100_000  # of a range; more is a slip of the finger
 
 
 class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A frame's columns as features, for a scikit-learn Pipeline; see `fit_encoder`."""
+    """A frame's columns as features, for a scikit-learn Pipeline; see `fit_encoder`.
 
-    def __init__(self, spec: TableSpec | None = None) -> None:
+    They are a frame of `named` columns if a model tells its features apart by name.
+    """
+
+    def __init__(self, spec: TableSpec | None = None, *, named: bool = False) -> None:
         self.spec = spec
+        self.named = named
 
     def fit(self, frame: pd.DataFrame, y: VectorLike = None) -> TableFeatures:
         """Learn levels and words."""
@@ -49,7 +57,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, frame: pd.DataFrame) -> MatrixLike:
         """Features of the rows."""
-        return self.encoder_.matrix(Table(frame))
+        encoder, table = self.encoder_, Table(frame)
+        return encoder.named(table) if self.named else encoder.matrix(table)
 
 
 def contestants(
@@ -80,6 +89,7 @@ def compare_table(
     *,
     models: Sequence[str] = DEFAULT,
     family: str = "auto",
+    feature_groups: Groups | None = None,
     **options: Any,
 ) -> tuple[Comparison, Training]:
     """Compare models by name on the rows of a table.
@@ -95,6 +105,9 @@ def compare_table(
         fixed.
     family
         As in `fit_table`.
+    feature_groups
+        Kinds of features, for the learned prior alone: columns, features or patterns of their
+        names, by name of the kind.
     **options
         Passed to `driftglm.evaluation.compare`, e.g. `cache_dir`.
 
@@ -107,19 +120,56 @@ def compare_table(
     data = read_training(table, spec, family, features_of_all)
     _check_classes(data, models)
     chosen = contestants(models, data.family, options.get("metric", "auto"))
-    X = data.X
+    X, kinds = data.X, _kinds(encoder, chosen, feature_groups)
     if encoder.vocabulary is not None or any(each.kind == "levels" for each in encoder.columns):
         # Words and levels must be those of the training rows.
         X = table.frame[[each.name for each in encoder.columns] + [spec.text] * bool(spec.text)]
-        features = _of_features(spec, encoder)
+        features, kinds = _of_features(spec, encoder), _by_name(encoder, feature_groups)
         chosen = {
             name: Pipeline([("features", TableFeatures(features)), ("model", model)])
             for name, model in chosen.items()
         }
+        if kinds is not None:
+            chosen["learned"].set_params(features__named=True, model__feature_groups=kinds)
+    elif kinds is not None:
+        chosen["learned"].set_params(feature_groups=kinds)
     if table.block is not None and X is not data.X:
         raise DataError(f"{table.name} mixes sparse features with texts; --drop the texts.")
     options |= {"sample_weight": data.weights, "exposure": data.exposure}
     return compare(chosen, X, data.y, data.time, splitter, **options), data
+
+
+def _kinds(
+    encoder: TableEncoder, chosen: Mapping[str, BaseEstimator], groups: Groups | None
+) -> dict[str, Any] | None:
+    """Positions of the features of every kind; names are checked before anything is fitted."""
+    if groups is None:
+        return None
+    if "learned" not in chosen:
+        raise DataError(
+            "feature groups are for the model 'learned' alone; name it, or leave the groups out."
+        )
+    return dict(encoder.kinds(groups))
+
+
+def _by_name(encoder: TableEncoder, groups: Groups | None) -> dict[str, Any] | None:
+    """The same as patterns of names: levels and words are not the same at every origin."""
+    if groups is None:
+        return None
+    ends = {each.name: "=*" for each in encoder.columns if each.kind == "levels"}
+    if encoder.spec.text is not None:
+        ends[encoder.spec.text] = ":*"
+    out = {}
+    for kind, chosen in groups.items():
+        patterns: list[str] = []
+        for name in chosen:
+            whole = [each for each in ends if fnmatchcase(each, name) or each == name]
+            patterns += [escape(each) + ends[each] for each in whole]
+            features = encoder.feature_names
+            if name in features or any(fnmatchcase(each, name) for each in features):
+                patterns.append(name)
+        out[kind] = patterns
+    return out
 
 
 def _check_classes(data: Training, models: Sequence[str]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix, hstack, issparse
 from driftglm._typing import FloatArray
 from driftglm._warnings import warn
 from driftglm.data.checks import refuse_missing
+from driftglm.data.kinds import is_pattern, matching
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.tables.cells import NEARLY_ALL, refuse_spoilt
@@ -128,6 +129,32 @@ class TableEncoder:
                 raise DataError(f"{name!r:.60} ({role}) is no feature; {near(name, names)}")
             out += [positions[feature] for feature in found]
         return sorted(set(out))
+
+    def kinds(self, groups: Mapping[str, Iterable[str]]) -> dict[str, list[int]]:
+        """Features of every kind, whose columns, features or patterns of either are named."""
+        columns = [each.name for each in self.columns if each.features]
+        columns += [self.spec.text] if self.spec.text is not None else []
+        known = [*columns, *self.feature_names]
+        found: dict[str, list[int]] = {}
+        for kind, chosen in groups.items():
+            role = f"feature group {kind!r:.40}"
+            named: list[str] = []
+            for name in chosen:
+                if is_pattern(name, known):
+                    named += [known[k] for k in np.flatnonzero(matching(name, known, role))]
+                else:
+                    named.append(name)
+            found[kind] = self.positions(named, role)
+        return found
+
+    def named(self, table: Table) -> pd.DataFrame:
+        """As `matrix`, a frame of named columns."""
+        X, names = self.matrix(table), self.feature_names
+        if not issparse(X):
+            return pd.DataFrame(X, columns=names)
+        sparse: Any = pd.DataFrame.sparse  # whose stubs lack this constructor
+        frame: pd.DataFrame = sparse.from_spmatrix(X, columns=names)
+        return frame
 
     def matrix(self, table: Table) -> FloatArray | csr_matrix:
         """Features (n_rows, n_features): an array, or a sparse matrix where most are zero.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -149,6 +149,7 @@ def fit_table(
     family: str = "auto",
     always_in: Iterable[str] = (),
     static: Iterable[str] = (),
+    feature_groups: Mapping[str, Iterable[str]] | None = None,
     **params: Any,
 ) -> TableModel:
     """Encode the columns of a table and fit an estimator to them.
@@ -165,6 +166,8 @@ def fit_table(
     always_in, static
         Columns or features that are never dropped, or that do not drift. A column of levels stands
         for all its indicators, the text column for all its words.
+    feature_groups
+        Kinds of features, by name: columns or features, or patterns of their names.
     **params
         Passed to the estimator, e.g. `prior`.
 
@@ -181,6 +184,7 @@ def fit_table(
     encoder, X = encode(table, spec)
     params["always_in"] = encoder.positions(always_in, "always in") or None
     params["static"] = encoder.positions(static, "static") or None
+    params["feature_groups"] = None if feature_groups is None else encoder.kinds(feature_groups)
     return fit_encoded(encoder, read_training(table, spec, family, X), **params)
 
 
