@@ -102,8 +102,14 @@ def fit_more(
     """Fit the rows of an earlier fit and later ones, going on from that fit."""
     X, y = checked(estimator, X, given.y, plan.reading, reset=False)
     given, axis = dataclasses.replace(given, y=y), before.axis
-    known = {"axis": axis, "classes": before.classes, "group_labels": before.group_labels}
-    later = read_vectors(plan.reading, given, len(y), **known)
+    later = read_vectors(
+        plan.reading,
+        given,
+        len(y),
+        axis=axis,
+        classes=before.classes,
+        group_labels=before.group_labels,
+    )
     check_later(before, later)
     _check_same_groups(before, later)
     rows = before.rows.extended(X, later)

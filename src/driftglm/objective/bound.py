@@ -201,7 +201,7 @@ class Bound(Problem):
 
     def group_credit(self, state: State) -> FloatArray:
         """(T,) by how much less paths and intercepts add, since effects of groups make up for it."""
-        return super().group_credit(state) + cast("Posterior", state).credit.sum(axis=0)
+        return np.asarray(super().group_credit(state) + cast("Posterior", state).credit.sum(axis=0))
 
     def counts(self, posterior: Posterior) -> FloatArray:
         """n_gk: expected number of features per group and component."""

@@ -56,11 +56,11 @@ class Groups:
 
     def by_cell(self, rows: FloatArray) -> FloatArray:
         """Sums over the rows of every cell."""
-        return np.bincount(self.cell, rows, self.n_cells)
+        return np.bincount(self.cell, rows, self.n_cells).astype(np.float64, copy=False)
 
     def by_group(self, cells: FloatArray) -> FloatArray:
         """Sums over the cells of every group."""
-        return np.bincount(self.group, cells, self.n_groups)
+        return np.bincount(self.group, cells, self.n_groups).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def _sound_groups(fit: Any) -> bool:
     """Whether cells are in order, and of groups there are."""
     group = fit.keys // max(fit.stride, 1)
     rising = fit.keys.size > 0 and bool((np.diff(fit.keys) > 0).all())
-    known = rising and 0 <= group[0] and group[-1] < fit.mean.size
+    known = rising and group[0] >= 0 and group[-1] < fit.mean.size
     return known and fit.stride > 0 and fit.prior.shape == (2,) and bool((fit.prior >= 0).all())
 
 

@@ -21,12 +21,12 @@ from driftglm.objective import Bound, Posterior
 from driftglm.objective.bound import PathArrays
 from driftglm.priors import mixture, weights
 from driftglm.priors.mixture import Components, Tables
-from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
 from driftglm.priors.offset import (
     offset_average_inplace,
     offset_evidences_inplace,
     times_information,
 )
+from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
 from driftglm.solvers.damping import damp_inplace
 from driftglm.solvers.groups import (
     NO_EFFECTS,

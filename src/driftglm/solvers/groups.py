@@ -22,7 +22,8 @@ SMALLEST, LARGEST = 1e-4, 1e8
 """Variances tried, over the inverse of the largest information of a cell (or group)."""
 NEARBY = 4.0
 """How far a variance may move from one pass to the next, as a factor."""
-SEARCH = {"xatol": 1e-3}
+SEARCHED = 1e-3
+"""How close to the best logarithm of a variance a search comes."""
 HUGE = 1e200
 LEAST_LEFT = 1e-6
 """Share of its information about a constant that a path keeps at least."""
@@ -95,7 +96,8 @@ def log_evidence(
     groups: Groups, information: FloatArray, linear: FloatArray, variance: FloatArray
 ) -> float:
     """Of the cells, compared with no effects at all."""
-    return _log_evidence(groups.first_cells, information, linear, variance)
+    found: float = _log_evidence(groups.first_cells, information, linear, variance)
+    return found
 
 
 @kernel
@@ -152,13 +154,16 @@ def best_variances(
 def _best(value: Callable[[float], float], current: float, top: float) -> float:
     """The variance of highest value, or zero: on a grid first, later about the one of before."""
     if current > 0:
-        bounds = np.log(current / NEARBY), np.log(current * NEARBY)
+        bounds = float(np.log(current / NEARBY)), float(np.log(current * NEARBY))
     else:
         grid = np.log(np.geomspace(SMALLEST, LARGEST, N_GRID) / top)
         k = int(np.argmax([value(float(np.exp(each))) for each in grid]))
         bounds = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, N_GRID - 1)])
     found = minimize_scalar(
-        lambda x: -value(float(np.exp(x))), bounds=bounds, method="bounded", options=SEARCH
+        lambda x: -value(float(np.exp(x))),
+        bounds=bounds,
+        method="bounded",
+        options={"xatol": SEARCHED},
     )
     return float(np.exp(found.x)) if -found.fun > value(0.0) else 0.0
 

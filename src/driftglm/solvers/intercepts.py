@@ -16,7 +16,6 @@ from driftglm.priors.mixture import with_empty_steps
 from driftglm.priors.offset import times_information
 from driftglm.solvers.damping import damp_inplace
 
-
 SMALLEST = 1e-300
 
 
