@@ -18,6 +18,7 @@ from driftglm.fitting.coefficients import Columns, SharedFit, Step, importance
 from driftglm.fitting.joint import JointFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.mixture import Components, last_step_inplace
+from driftglm.priors.seasons import SeasonalComponents, steps_inplace
 from driftglm.solvers.intercepts import (
     forecast_of_dynamics,
     intercept_forecast,
@@ -43,6 +44,8 @@ class InterceptFit:
         (L, T) curvature and linear term of the likelihood.
     scale, static
         (L,) the prior's scale, and whether there are no deviations.
+    cycle
+        Steps a cycle where they may have a season; 0: they have none.
     """
 
     mean: FloatArray
@@ -52,6 +55,7 @@ class InterceptFit:
     b: FloatArray
     scale: FloatArray
     static: BoolArray
+    cycle: int = 0
 
     @classmethod
     def of(cls, problem: Problem, state: State) -> InterceptFit:
@@ -61,7 +65,8 @@ class InterceptFit:
         for j in range(len(h)):
             h[j], b[j] = intercept_information(problem, state, j, *rates)
         posterior = state.intercept_mean, state.intercept_variance, state.intercept_dynamics
-        return cls(*posterior, h, b, problem.intercepts.scale, problem.intercepts.static)
+        some = problem.intercepts
+        return cls(*posterior, h, b, some.scale, some.static, some.cycle)
 
     def ahead(self, n_steps: int) -> Moments:
         """Mean and variance `n_steps` after the last, with the dynamics found for each."""
@@ -85,8 +90,8 @@ class InterceptFit:
             if j == 0 and moved is not None and moved[0].any():
                 less = 1.0 / (1.0 + h * moved[1])
                 series.append((h * less, (b + h * moved[0]) * less))
-            prior = float(self.scale[j]), bool(self.static[j])
-            found = np.array([intercept_forecast(*prior, *each, n_steps) for each in series])
+            prior = float(self.scale[j]), bool(self.static[j]), self.cycle
+            found = np.array([intercept_forecast(prior, *each, n_steps) for each in series])
             means[j] = found[:, 0].mean()
             variances[j] = (found[:, 1] + (found[:, 0] - means[j]) ** 2).mean()
         return means, variances
@@ -134,7 +139,16 @@ class Fit:
     def ahead(self, n_steps: int) -> Step:
         """Forecast `n_steps` after the last training step."""
         paths, intercepts = self._forecast_paths(n_steps), self._forecast_intercepts(n_steps)
-        return self._step(paths, intercepts, self.columns.center[-1])
+        return self._step(paths, intercepts, self._center_ahead(n_steps))
+
+    def _center_ahead(self, n_steps: int) -> FloatArray:
+        """What columns are centred by after the last step: that of the last one.
+
+        Where there are seasons, of the last step that has the same phase.
+        """
+        cycle = self.intercepts.cycle
+        back = 1 if not cycle else cycle - (n_steps - 1) % cycle
+        return np.asarray(self.columns.center[-back])
 
     def held(self, n_steps: int, ahead: Step | None = None) -> Step:
         """The last step's coefficients held for `n_steps`, with the forecast's uncertainty.
@@ -359,20 +373,30 @@ class PosteriorFit(Fit):
             # Rounding alone could carry the mean of ones above 1.
             return np.where(mass > 0, np.clip(phi @ value[nonzero] / mass, 0.0, 1.0), np.nan)
 
+    def _season_moments(self, components: SeasonalComponents) -> FloatArray:
+        """(n_paths, 4, T') mean and variance of paths and of their seasons, in internal units."""
+        out = np.empty((len(self.h), 4, components.n_timesteps))
+        steps_inplace(self.h, self.b, self.phi, components.season_tables(), out)
+        return out
+
     def _path_variance(self) -> FloatArray:
         return self.variance
 
     def _forecast_paths(self, n_steps: int) -> Moments:
         """Append empty steps to every path's posterior."""
-        tables = self.components.extended(n_steps).tables()
+        longer = self.components.extended(n_steps)
         last = np.empty((self.h.shape[0], 2))
-        last_step_inplace(self.h, self.b, self.phi, tables, last)
+        if isinstance(longer, SeasonalComponents):
+            every = self._season_moments(longer)
+            last[:] = every[:, :2, -1]
+        else:
+            last_step_inplace(self.h, self.b, self.phi, longer.tables(), last)
         return last[:, 0] / self.unit, last[:, 1] / self.unit**2
 
     def _forecast_intercepts(self, n_steps: int) -> Moments:
         if not self.columns.has_intercept:
             return self.intercepts.averaged_ahead(n_steps, None)
-        gap = self.columns.center[-1] - self.columns.center
+        gap = self._center_ahead(n_steps) - self.columns.center
         mean = np.einsum("ti,ti->t", gap, self.coef_path())
         variance = self.columns.arrange(self.variance, self.intercepts.variance)
         # What coefficients share does not average out over them.

@@ -116,7 +116,7 @@ def _chosen(bound: Bound) -> IntArray | None:
     few = n_seen > 1 and count < bound.n_rows < min(n_seen * count, MOST_ROWS + 1)
     fits = count <= min(MOST_PATHS, int(np.sqrt(MOST_NUMBERS / n_steps)))
     fits = fits and design.n_rows <= MOST_ROWS
-    normal = bound.family.quadratic and bound.prior.boundary == "stationary"
+    normal = bound.family.quadratic and bound.prior.boundary == "stationary" and not bound.cycle
     return chosen if few and fits and normal and chosen.size else None
 
 

@@ -10,22 +10,19 @@ components no feature uses are dropped, if the weights have no prior.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design.base import KernelBlock
 from driftglm.objective import Bound, Posterior
-from driftglm.objective.bound import PathArrays
-from driftglm.priors import mixture, weights
+from driftglm.priors import weights
 from driftglm.priors.mixture import Components, Tables
+from driftglm.priors.seasons import SeasonalComponents, SeasonTables
 from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
-from driftglm.solvers.damping import damp_inplace
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Snapshot
-from driftglm.solvers.kernels import gradient_inplace, update_score_inplace
+from driftglm.solvers.path_updates import update_paths_inplace, update_seasonal_paths_inplace
 from driftglm.solvers.rowstate import RowWork
 from driftglm.solvers.shared import update_shared
 
@@ -45,61 +42,11 @@ rise of the bound (in nats) below which they end."""
 RISE, RISE_SLOW = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
 is close to the end at once and must not stop for being so; several responses climb slowly."""
+MANY = 500
+"""With more features, seasons are looked for in those that matter without one, only."""
 FLAT_NOISE = 1
 """Rounds after which the noise may move at the latest. Before the paths have found what there is to
 explain, steps in which much is to be explained would pass for noisy."""
-STILL = (1e-10, 1e-6)
-"""An update smaller than this (in squared deviations, in probability) is left undone."""
-
-
-@kernel
-def _update_paths_inplace(
-    block: KernelBlock,
-    precision: FloatArray,
-    damping: float,
-    prior: tuple[Tables, FloatArray, IntArray, FloatArray],
-    posterior: PathArrays,
-) -> None:
-    """One pass over the paths of a block; `posterior` and the score are updated.
-
-    `prior` holds the components' tables, log weights (G, K), each path's group and its unit.
-    """
-    order, columns, rows, squares = block
-    tables, log_pi, groups, unit = prior
-    beta, variance, phi, all_evidence, divergence, curvature, linear = posterior
-    n_steps, n_components = beta.shape[1], phi.shape[1]
-    g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
-    change, out = np.empty(n_steps), np.empty((2, n_steps))
-    parts = np.empty((3, n_components))
-    new_phi = np.empty(n_components)
-    for i in order:
-        gradient_inplace(columns[0], i, rows, g)
-        for t in range(n_steps):
-            per_unit = precision[t] / unit[i]
-            h[t] = per_unit / unit[i] * squares[i, t]
-            b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit[i]
-        if damping < 1.0:
-            damp_inplace(h, b, (curvature[i], linear[i], beta[i]), unit[i], damping)
-        evidence = all_evidence[i]
-        mixture.log_evidences_inplace(h, b, tables, evidence, parts)
-        mixture.weights_inplace(evidence, log_pi[groups[i]], new_phi)
-        new_divergence = mixture.average_inplace(h, b, tables, new_phi, parts, out)
-        moved = shifted = 0.0
-        for t in range(n_steps):
-            change[t] = out[0, t] / unit[i] - beta[i, t]
-            moved += h[t] * (change[t] * unit[i]) ** 2
-        for k in range(n_components):
-            shifted += abs(new_phi[k] - phi[i, k])
-        if moved < STILL[0] and shifted < STILL[1]:
-            continue
-        for t in range(n_steps):
-            beta[i, t] += change[t]
-            variance[i, t] = out[1, t] / unit[i] ** 2
-            curvature[i, t] = h[t]
-            linear[i, t] = b[t]
-        phi[i] = new_phi
-        divergence[i] = new_divergence
-        update_score_inplace(columns[1], i, change, rows)
 
 
 @dataclass
@@ -110,13 +57,17 @@ class _Work(RowWork):
     state: Posterior
     stuck: bool = False
     flat: bool = False
-    _tables: tuple[Components, Tables] | None = None
+    _tables: tuple[Components, Tables | SeasonTables] | None = None
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> Tables | SeasonTables:
         """Those of the present components, made once."""
-        if self._tables is None or self._tables[0] is not self.state.components:
-            self._tables = self.state.components, self.state.components.tables()
+        components = self.state.components
+        if self._tables is None or self._tables[0] is not components:
+            found: Tables | SeasonTables = components.tables()
+            if isinstance(components, SeasonalComponents):
+                found = components.season_tables(thrifty=len(self.state.beta) > MANY)
+            self._tables = components, found
         return self._tables[1]
 
     def _variance(self) -> FloatArray:
@@ -187,11 +138,13 @@ class _Work(RowWork):
         self.update_intercepts()
         self.update_shared()
         precision = bound.precision(posterior)
+        seasonal = isinstance(posterior.components, SeasonalComponents)
+        update: Any = update_seasonal_paths_inplace if seasonal else update_paths_inplace
         for block in self.update_blocks(order):
             features = block.take(bound.groups), block.take(bound.unit)
             prior = (self.tables, posterior.log_pi, *features)
             paths = block.take_all(posterior.path_arrays)
-            _update_paths_inplace(block.inputs, precision, self.damping, prior, paths)
+            update(block.inputs, precision, self.damping, prior, paths)
             block.put_back()
         self.settle(order)
         bound.update_noise(posterior)
