@@ -79,6 +79,7 @@ def command(  # noqa: PLR0913
     models: Models = None,
     family: opt.FamilyOption = "auto",
     metric: MetricOption = "auto",
+    seasonality: opt.SeasonalityOption = "auto",
     jobs: opt.Jobs = 1,
     json: opt.Json = False,
 ) -> None:
@@ -93,6 +94,7 @@ def command(  # noqa: PLR0913
     from driftglm.tables.comparing import DEFAULT, compare_table
     from driftglm.tables.writing import check_writable
 
+    cycle = opt.cycle(seasonality)
     folder = check_writable(output, folder=True)
     table, spec = columns.read(data)
     if models is not None and not opt.names(models):
@@ -103,6 +105,7 @@ def command(  # noqa: PLR0913
         tested.splitter(spec.freq),
         models=DEFAULT if models is None else opt.names(models),
         family=family,
+        seasonality=cycle,
         metric=metric,
         cache_dir=folder / "cache",
         n_jobs=jobs,
@@ -112,7 +115,7 @@ def command(  # noqa: PLR0913
     model = None
     if "learned" in comparison.models:
         with console.waiting("fitting all rows"):
-            model = fit_encoded(fit_encoder(table, spec), rows)
+            model = fit_encoded(fit_encoder(table, spec), rows, seasonality=cycle)
     save_results(comparison, folder)
     with console.report_optional():
         title = f"Models compared on {data.name}"

@@ -27,6 +27,7 @@ from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
+from driftglm.estimators.seasons import Seasonal
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.estimators.trust import Trust
 from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
@@ -60,7 +61,9 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, BaseEstimator):
+class DriftEstimator(
+    Forecasts, Contrasts, Diagnosis, Exports, Trust, Seasonal, Storable, BaseEstimator
+):
     """Base of the estimators; see `DriftRegressor` for the parameters."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -373,7 +373,7 @@ class PosteriorFit(Fit):
             # Rounding alone could carry the mean of ones above 1.
             return np.where(mass > 0, np.clip(phi @ value[nonzero] / mass, 0.0, 1.0), np.nan)
 
-    def _season_moments(self, components: SeasonalComponents) -> FloatArray:
+    def season_moments(self, components: SeasonalComponents) -> FloatArray:
         """(n_paths, 4, T') mean and variance of paths and of their seasons, in internal units."""
         out = np.empty((len(self.h), 4, components.n_timesteps))
         steps_inplace(self.h, self.b, self.phi, components.season_tables(), out)
@@ -387,7 +387,7 @@ class PosteriorFit(Fit):
         longer = self.components.extended(n_steps)
         last = np.empty((self.h.shape[0], 2))
         if isinstance(longer, SeasonalComponents):
-            every = self._season_moments(longer)
+            every = self.season_moments(longer)
             last[:] = every[:, :2, -1]
         else:
             last_step_inplace(self.h, self.b, self.phi, longer.tables(), last)

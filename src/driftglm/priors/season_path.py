@@ -28,6 +28,22 @@ Season = tuple[float, float, int]
 
 
 @kernel
+def _scale_inplace(square: FloatArray, i: int, factor: float) -> None:
+    """Row and column i times a factor."""
+    for j in range(square.shape[0]):
+        square[i, j] *= factor
+        square[j, i] *= factor
+
+
+@kernel
+def _take_inplace(square: FloatArray, i: int, vector: FloatArray) -> None:
+    """A vector off row and column i."""
+    for j in range(square.shape[0]):
+        square[i, j] -= vector[j]
+        square[j, i] -= vector[j]
+
+
+@kernel
 def _move_inplace(
     t: int, drift: Drift, season: Season, covariance: FloatArray, mean: FloatArray
 ) -> float:
@@ -35,11 +51,8 @@ def _move_inplace(
     variance, rho, cycle = season
     carry, phase = drift[0][t], 1 + t % cycle
     keeps = rho if t >= cycle else 0.0
-    for i in range(covariance.shape[0]):
-        covariance[0, i] *= carry
-        covariance[i, 0] *= carry
-        covariance[phase, i] *= keeps
-        covariance[i, phase] *= keeps
+    _scale_inplace(covariance, 0, carry)
+    _scale_inplace(covariance, phase, keeps)
     covariance[0, 0] += drift[1][t]
     covariance[phase, phase] += variance * (1.0 - keeps) * (1.0 + keeps)
     for s in range(2):
@@ -77,6 +90,16 @@ def _dot(x: FloatArray, y: FloatArray) -> float:
     for k in range(even, x.shape[0]):
         a += x[k] * y[k]
     return a + b + (c + d)
+
+
+@kernel
+def _quadratic(square: FloatArray, x: FloatArray) -> float:
+    """x'A x."""
+    found = 0.0
+    for i in range(x.shape[0]):
+        if x[i] != 0.0:
+            found += x[i] * _dot(square[i], x)
+    return found
 
 
 @kernel
@@ -173,12 +196,8 @@ def _smooth_back_inplace(
         for i in range(n_states):
             along[i] = gain[t] * _dot(precision[i], reach)
         both = gain[t] + gain[t] * _dot(along, reach)
-        for i in range(n_states):
-            precision[0, i] -= along[i]
-            precision[phase, i] -= along[i]
-        for i in range(n_states):
-            precision[i, 0] -= along[i]
-            precision[i, phase] -= along[i]
+        _take_inplace(precision, 0, along)
+        _take_inplace(precision, phase, along)
         precision[0, 0] += both
         precision[0, phase] += both
         precision[phase, 0] += both
@@ -187,17 +206,10 @@ def _smooth_back_inplace(
             way = reaches[part, t]
             for s in range(2):
                 out[3 * part + s, t] += _dot(way, later[s])
-            taken = 0.0
-            for i in range(n_states):
-                if way[i] != 0.0:
-                    taken += way[i] * _dot(precision[i], way)
+            taken = _quadratic(precision, way)
             out[3 * part + 2, t] = max(out[3 * part + 2, t] - taken, 0.0)
         for s in range(2):
             later[s, 0] *= carry[t]
             later[s, phase] *= keeps[t]
-        for i in range(n_states):
-            precision[0, i] *= carry[t]
-            precision[phase, i] *= keeps[t]
-        for i in range(n_states):
-            precision[i, 0] *= carry[t]
-            precision[i, phase] *= keeps[t]
+        _scale_inplace(precision, 0, carry[t])
+        _scale_inplace(precision, phase, keeps[t])

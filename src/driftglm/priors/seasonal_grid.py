@@ -17,7 +17,7 @@ from driftglm.priors.seasons import SeasonalComponents
 RECURRENCES = (1.0, 0.8)
 """Correlations of a season from one cycle to the next; at 1 it repeats itself exactly."""
 EVERY_SEASON, EVERY_MAIN = 2, 3
-"""Of the prior's scales, every second is one of a season and every third one of what goes with it."""
+"""Of the prior's scales, every second is one of a season, every third one of what goes with it."""
 DRIFTS = (0.9, 0.98)
 """Of the prior's correlations, those of drifts that go with a season."""
 DRIFT_SHARE = 0.5
@@ -41,10 +41,7 @@ def seasonal_components(
     # A season that the rows of one phase could not tell from zero goes along with the noise.
     least = largest * min(cycle / max(n_rows, 10.0), MOST_LEAST) * (1.0 - 1e-9)
     seasons = [
-        (scale, rho)
-        for scale in scales[::EVERY_SEASON]
-        if scale >= least
-        for rho in RECURRENCES
+        (scale, rho) for scale in scales[::EVERY_SEASON] if scale >= least for rho in RECURRENCES
     ]
     static = scales[1::EVERY_MAIN]
     moving = plain.dynamic[plain.dynamic > 0]
