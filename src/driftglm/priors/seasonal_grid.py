@@ -19,10 +19,13 @@ RECURRENCES = (1.0, 0.8)
 EVERY_SEASON, EVERY_MAIN = 2, 3
 """Of the prior's scales, every second is one of a season, every third one of what goes with it."""
 DRIFTS = (0.9, 0.98)
-"""Of the prior's correlations, those of drifts that go with a season."""
+"""Of the prior's correlations, those of drifts that go with a season; if none is, the largest."""
 DRIFT_SHARE = 0.5
 """The constant part of the variance of a path that drifts and has a season."""
-MOST_LEAST = 0.1
+LEAST_SIZE, MOST_LEAST = 4.0, 0.1
+"""The least variance of a season: what two standard errors of the effect of one phase are, squared,
+and at most this share of the largest. At one standard error seasons were said of constant effects
+two to six times as often."""
 N_INTERCEPT_SEASONS, N_INTERCEPT_DRIFTS = 7, 7
 INTERCEPT_DRIFTS = (0.5, 0.9, 0.98)
 SEASONAL_INTERCEPT = 0.5
@@ -39,13 +42,15 @@ def seasonal_components(
     largest, n_rows = sizes
     scales = prior.scales(largest, n_rows)
     # A season that the rows of one phase could not tell from zero goes along with the noise.
-    least = largest * min(cycle / max(n_rows, 10.0), MOST_LEAST) * (1.0 - 1e-9)
+    share_of_phase = LEAST_SIZE * cycle / max(n_rows, 10.0)
+    least = largest * min(share_of_phase, MOST_LEAST) * (1.0 - 1e-9)
     seasons = [
         (scale, rho) for scale in scales[::EVERY_SEASON] if scale >= least for rho in RECURRENCES
     ]
     static = scales[1::EVERY_MAIN]
     moving = plain.dynamic[plain.dynamic > 0]
-    drifts = [rho for rho in np.unique(plain.rho[plain.dynamic > 0]) if rho in DRIFTS]
+    known = np.unique(plain.rho[plain.dynamic > 0])
+    drifts = [rho for rho in known if rho in DRIFTS] or known[-1:]
     lowest = moving.min() if moving.size else np.inf
     mains = [(0.0, 0.0, 0.0), *((float(each), 0.0, 0.0) for each in static)]
     mains += [
