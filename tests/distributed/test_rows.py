@@ -309,7 +309,9 @@ def test_workers_find_the_seasons_one_process_finds(four):
     time = np.repeat(np.arange(8), 40)
     X = rng.normal(size=(320, 3)) + 1.0
     y = np.array([2.0, -1.0, 0.0, -1.0])[time % 4] * X[:, 0] + rng.normal(size=320)
-    near, far = (model("gaussian", "learned", seasonality=4) for _ in range(2))
+    near, far = (
+        model("gaussian", "learned", seasonality=4, extrapolate="average") for _ in range(2)
+    )
     fitted(near, X, y, time)
     fitted(far, da.from_array(X, (70, -1)), y, time)
     assert far.seasonality_ == 4

@@ -1,6 +1,5 @@
 """`seasonality`: when it is on, what a fitted model says of seasons, and what is refused."""
 
-import json
 import re
 import warnings
 
@@ -266,11 +265,8 @@ def test_summary_contrast_diagnose_and_exports_work(fitted, tmp_path):
     from driftglm.report import write_report
 
     page = write_report(tmp_path / "r.html", model=model).read_text()
-    found = re.search(r'<script id="content" type="application/json">(.*?)</script>', page, re.S)
-    part = json.loads(found[1])["model"] if found else page
-    shown = part["names"] if found else part
-    assert "x0 (season)" in shown
-    assert "intercept (season)" in shown
+    assert "x0 (season)" in page
+    assert "intercept (season)" in page
     assert "Seasons of 4 steps" in page
     figure = model.plot_paths()
     dotted = [line for line in figure.axes[0].lines if line.get_linestyle() == ":"]

@@ -1,4 +1,4 @@
-"""Fits with seasons: bounds that rise, seasons told from drift, and what they say of later steps."""
+"""Fits with seasons: bounds that rise, seasons told from drift, what they say of later steps."""
 
 import dataclasses
 import warnings

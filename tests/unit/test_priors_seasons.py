@@ -31,30 +31,32 @@ def likelihood(rng, n_steps):
     return h, 3.0 * rng.normal(size=n_steps) * np.sqrt(h)
 
 
-def dense_posterior(K, h, b):
-    """Log evidence, mean and covariance of a path with covariance K."""
-    inner = np.eye(len(h)) + np.diag(h) @ K
-    V = K - K @ np.linalg.solve(inner, np.diag(h) @ K)
-    return 0.5 * (b @ V @ b - np.linalg.slogdet(inner)[1]), V @ b, V
+def dense_posterior(prior, h, b):
+    """Log evidence, mean and covariance of a path with covariance `prior`."""
+    inner = np.eye(len(h)) + np.diag(h) @ prior
+    covariance = prior - prior @ np.linalg.solve(inner, np.diag(h) @ prior)
+    mean = covariance @ b
+    return 0.5 * (b @ mean - np.linalg.slogdet(inner)[1]), mean, covariance
 
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("n_steps", "cycle"), SIZES)
 def test_filter_and_smoother_of_a_pair_are_exact(rng, law, n_steps, cycle):
     h, b = likelihood(rng, n_steps)
-    D, S = drift_and_season(n_steps, law, cycle)
-    evidence, _, V = dense_posterior(D + S, h, b)
+    drift, season = drift_and_season(n_steps, law, cycle)
+    evidence, _, posterior = dense_posterior(drift + season, h, b)
     chain = chain_transitions(law[0], law[1], n_steps, "stationary")
     found = season_evidence(h, b, chain, (*law[2:], cycle))
-    w = 1.0 - V @ h
+    w = 1.0 - posterior @ h
     assert_allclose(found[0] - found[1], 2 * evidence, atol=1e-9)
     assert_allclose(found[2:], [h @ w, w @ b], atol=1e-9)
     out = np.empty((6, n_steps))
     smooth_season_inplace(h, b, chain, (*law[2:], cycle), out)
-    inner = np.eye(n_steps) + np.diag(h) @ (D + S)
-    to_path = S - S @ np.linalg.solve(inner, np.diag(h) @ (D + S))
-    alone = S - S @ np.linalg.solve(inner, np.diag(h) @ S)
-    expected = [V @ b, V @ h, np.diag(V), to_path @ b, to_path @ h, np.diag(alone)]
+    inner = np.eye(n_steps) + np.diag(h) @ (drift + season)
+    to_path = season - season @ np.linalg.solve(inner, np.diag(h) @ (drift + season))
+    alone = season - season @ np.linalg.solve(inner, np.diag(h) @ season)
+    whole = [posterior @ b, posterior @ h, np.diag(posterior)]
+    expected = [*whole, to_path @ b, to_path @ h, np.diag(alone)]
     assert_allclose(out, expected, atol=1e-10)
     brief = np.empty((3, n_steps))
     smooth_season_inplace(h, b, chain, (*law[2:], cycle), brief)
@@ -73,17 +75,19 @@ def dense_mixture(components, log_pi, h, b):
         parts = [
             getattr(components, name)[k] for name in ("dynamic", "rho", "seasonal", "recurrence")
         ]
-        D, S = drift_and_season(n_steps, parts, components.cycle)
+        drift, season = drift_and_season(n_steps, parts, components.cycle)
         static = FLAT if np.isinf(components.static[k]) else components.static[k]
-        found.append((*dense_posterior(static + D + S, h, b), static + D + S, S))
+        found.append(
+            (*dense_posterior(static + drift + season, h, b), static + drift + season, season)
+        )
     score = log_pi + [each[0] for each in found]
     phi = np.exp(score - logsumexp(score))
     first = sum(p * mean for p, (_, mean, *_) in zip(phi, found, strict=True))
     pairs = zip(phi, found, strict=True)
-    second = sum(p * (np.diag(V) + mean**2) for p, (_, mean, V, *_) in pairs)
+    second = sum(p * (np.diag(v) + mean**2) for p, (_, mean, v, *_) in pairs)
     seasons_first = np.zeros(n_steps)
-    for p, (_, _, _, K, S) in zip(phi, found, strict=True):
-        seasons_first += p * (S @ np.linalg.solve(np.eye(n_steps) + np.diag(h) @ K, b))
+    for p, (_, _, _, prior, season) in zip(phi, found, strict=True):
+        seasons_first += p * season @ np.linalg.solve(np.eye(n_steps) + np.diag(h) @ prior, b)
     value = logsumexp(score)  # the bound at its maximum: E[log likelihood] - divergence
     divergence = b @ first - 0.5 * h @ second - value + phi @ log_pi
     return phi, first, second - first**2, seasons_first, divergence

@@ -78,8 +78,8 @@ class SeasonalComponents(Components):
     def season_tables(self, *, thrifty: bool = False) -> SeasonTables:
         """Arrays for the kernels of this module; `thrifty` ones are for thousands of paths."""
         chosen = self.is_seasonal
-        plain = [each[~chosen] for each in (self.static, self.dynamic, self.rho)]
-        length = self.boundary, self.n_timesteps
+        static, dynamic, rho = (each[~chosen] for each in (self.static, self.dynamic, self.rho))
+        plain = Components(static, dynamic, rho, self.boundary, self.n_timesteps)
         laws = np.column_stack([self.dynamic, self.rho, self.seasonal, self.recurrence])[chosen]
         unique, pair = np.unique(laws, axis=0, return_inverse=True)  # the still ones come first
         chains, chain = np.unique(unique[:, :2], axis=0, return_inverse=True)
@@ -94,7 +94,7 @@ class SeasonalComponents(Components):
         numbers = pair.ravel().astype(np.int64)
         first = 0 if thrifty else still
         some = numbers, self.static[chosen], pairs, carry, shock, seasons, self.cycle, first
-        return Components(*plain, *length).tables(), some
+        return plain.tables(), some
 
     @classmethod
     def of(
