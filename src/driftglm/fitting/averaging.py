@@ -1,9 +1,9 @@
 """How much history to trust: forecasters fitted as of earlier steps, and judged by the next one.
 
-Three fits give four forecasters. Each is fitted to the rows before a step, an origin, and predicts
-that step; weights follow from the densities it gave to what happened. Fits of later origins go on
-from those of earlier ones. All that a fit computes from rows is computed from those before its
-origin: the source is cut first.
+Three fits give four forecasters, and two more fits one each where steps come in cycles. Each is
+fitted to the rows before a step, an origin, and predicts that step; weights follow from the
+densities it gave to what happened. Fits of later origins go on from those of earlier ones. All that
+a fit computes from rows is computed from those before its origin: the source is cut first.
 """
 
 from __future__ import annotations
