@@ -17,7 +17,6 @@ from peer_text import lbfgs_text
 from driftglm import DriftRegressor, DriftTextModel
 from driftglm.evaluation.fingerprint import digest
 from driftglm.exceptions import DataWarning
-from driftglm.solvers import cavi
 
 BYTES = 24
 """A value, a row number and what is read and written of the row, a nonzero and pass."""
@@ -103,14 +102,14 @@ def measure_pass(quick):
 
 def full_passes(X, y, time):
     """Seconds of every pass of a fit that updates all features, shared directions included."""
-    update, seconds = cavi._Work._update, []  # noqa: SLF001
+    update, seconds = path_work.PathWork._update, []  # noqa: SLF001
 
     def measured(work, order):
         took, _ = timed(lambda: update(work, order))
         if order.size == X.shape[1]:
             seconds.append(took)
 
-    with patch.object(cavi._Work, "_update", measured):  # noqa: SLF001
+    with patch.object(path_work.PathWork, "_update", measured):
         DriftRegressor().fit(X, y, time=time)
     return seconds
 

@@ -70,6 +70,7 @@ RECORDS = (
     "driftglm.fitting.text_fit:PosteriorTextFit",
     "driftglm.objective.noise:NoisePath",
     "driftglm.priors.mixture:Components",
+    "driftglm.priors.seasons:SeasonalComponents",
     "driftglm.solvers.text_learned:TextPosterior",
     "driftglm.solvers.text_mode:TextMode",
     "driftglm.tables.encoder:Column",

@@ -130,6 +130,31 @@ def test_dates_with_a_frequency(run, rows):
     assert run("predict", "m.drift", "m.csv").out.count("\n") == 161
 
 
+def test_seasons_are_asked_for_or_read_off_the_dates(run):
+    rng = np.random.default_rng(0)
+    step = np.repeat(np.arange(12), 20)
+    size, level = rng.normal(size=240), np.array([3.0, 0.0, -2.0, 0.0])[step % 4]
+    frame = pd.DataFrame({"year": step, "size": size, "price": size + level})
+    frame["price"] += 0.3 * rng.normal(size=240)
+    frame.to_csv("n.csv", index=False)
+    said = run("fit", "n.csv", *FIT, "--seasonality", "4").out
+    assert "Seasons of 4 steps were found in the intercept." in said
+    assert "Seasons" not in run("fit", "n.csv", *FIT).out
+    frame["year"] = pd.period_range("2001Q1", periods=12, freq="Q").to_timestamp()[step]
+    frame.to_csv("d.csv", index=False)
+    found = run("fit", "d.csv", *FIT, "--freq", "Q", "--json").json
+    assert "the intercept" in found["seasons"]
+    found = run("fit", "d.csv", *FIT, "--freq", "Q", "--seasonality", "none", "--json").json
+    assert found["seasons"] == ""
+    for bad in ("1", "monthly", "-4", "2.5"):
+        message = run.fails("fit", "n.csv", *FIT, f"--seasonality={bad}")
+        assert "write the steps of a cycle, 2 or more, auto or none" in message
+    message = run.fails("fit", "n.csv", *FIT, "--seasonality", "4", "--prior", "fixed")
+    assert "Use prior='learned'" in message
+    steps = ("--test", "10,11", "--models", "learned", "-o", "out", "--seasonality", "4")
+    run("compare", "n.csv", "--target", "price", "--time", "year", *steps)
+
+
 def test_words_of_a_text_column_are_features(run, rows):
     rng = np.random.default_rng(1)
     notes = [" ".join(rng.choice(["fine", "old", "rare", "new"], 3)) for _ in range(len(rows))]

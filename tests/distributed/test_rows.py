@@ -304,6 +304,24 @@ def test_workers_average_as_one_process_does(family, four):
     assert set(four.run(_stores).values()) == {0}
 
 
+def test_workers_find_the_seasons_one_process_finds(four):
+    rng = np.random.default_rng(5)
+    time = np.repeat(np.arange(8), 40)
+    X = rng.normal(size=(320, 3)) + 1.0
+    y = np.array([2.0, -1.0, 0.0, -1.0])[time % 4] * X[:, 0] + rng.normal(size=320)
+    near, far = (
+        model("gaussian", "learned", seasonality=4, extrapolate="average") for _ in range(2)
+    )
+    fitted(near, X, y, time)
+    fitted(far, da.from_array(X, (70, -1)), y, time)
+    assert far.seasonality_ == 4
+    assert near.seasonal_probability_[0] > 0.9
+    assert_allclose(far.seasonal_path_, near.seasonal_path_, rtol=1e-6, atol=1e-9)
+    assert_allclose(far.extrapolation_weights_, near.extrapolation_weights_, rtol=1e-6)
+    assert_allclose(far.coef_, near.coef_, rtol=1e-6)
+    assert set(four.run(_stores).values()) == {0}
+
+
 def test_workers_forget_a_fit(four):
     X, y, time = rows("gaussian")
     fitted(model("gaussian", "fixed"), da.from_array(X, (60, -1)), y, time)

@@ -79,6 +79,7 @@ def command(  # noqa: PLR0913
     models: Models = None,
     family: opt.FamilyOption = "auto",
     metric: MetricOption = "auto",
+    seasonality: opt.SeasonalityOption = "auto",
     jobs: opt.Jobs = 1,
     json: opt.Json = False,
 ) -> None:
@@ -93,6 +94,7 @@ def command(  # noqa: PLR0913
     from driftglm.tables.comparing import DEFAULT, compare_table
     from driftglm.tables.writing import check_writable
 
+    cycle = opt.cycle(seasonality)
     folder = check_writable(output, folder=True)
     table, spec = columns.read(data)
     kinds = columns.kinds()
@@ -105,6 +107,7 @@ def command(  # noqa: PLR0913
         models=DEFAULT if models is None else opt.names(models),
         family=family,
         feature_groups=kinds,
+        seasonality=cycle,
         metric=metric,
         cache_dir=folder / "cache",
         n_jobs=jobs,
@@ -116,7 +119,7 @@ def command(  # noqa: PLR0913
         with console.waiting("fitting all rows"):
             encoder = fit_encoder(table, spec)
             groups = None if kinds is None else encoder.kinds(kinds)
-            model = fit_encoded(encoder, rows, feature_groups=groups)
+            model = fit_encoded(encoder, rows, feature_groups=groups, seasonality=cycle)
     save_results(comparison, folder)
     with console.report_optional():
         title = f"Models compared on {data.name}"

@@ -21,7 +21,7 @@ FIGURES = ("inclusion_probability", "coef_first", "coef_last", "coef_next", "low
 
 
 @opt.flattened
-def command(
+def command(  # noqa: PLR0913
     data: opt.Data,
     *,
     output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
@@ -34,6 +34,7 @@ def command(
         list[str] | None, Option(metavar="COLS", help="Columns that do not drift.")
     ] = None,
     prior: opt.PriorOption = "learned",
+    seasonality: opt.SeasonalityOption = "auto",
     json: opt.Json = False,
 ) -> None:
     """Fit a model to a table and write it to a file.
@@ -43,6 +44,7 @@ def command(
     from driftglm.tables import encode, fit_encoded, read_training
     from driftglm.tables.writing import check_writable
 
+    cycle = opt.cycle(seasonality)
     check_writable(output, inputs=(data, columns.time_file))
     table, spec = columns.read(data)
     known, kinds = list(table.frame.columns), columns.kinds()
@@ -56,6 +58,7 @@ def command(
             static=encoder.positions(opt.names(static, known), "static") or None,
             feature_groups=None if kinds is None else encoder.kinds(kinds),
             prior=prior,
+            seasonality=cycle,
         )
     model.save(output)
     summary = model.summary()
@@ -97,6 +100,7 @@ def _facts(rows: Training, model: TableModel, summary: pd.DataFrame) -> dict[str
         "converged": bool(estimator.converged_),
         "learned": learned_sentence(summary),
         "trust": estimator.trust_sentence(),
+        "seasons": estimator.season_sentence(),
     }
 
 
@@ -108,8 +112,9 @@ def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> N
         line += f", {family.noise_label} {model.estimator.noise_:.4g}"
     say(f"{line}.")
     say(facts["learned"])
-    if facts["trust"]:
-        say(facts["trust"])
+    for name in ("trust", "seasons"):
+        if facts[name]:
+            say(facts[name])
     print_features(summary)
 
 

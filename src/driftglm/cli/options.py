@@ -16,9 +16,11 @@ from driftglm.cli.console import fail, waiting
 from driftglm.registry import FAMILIES, PRIORS
 
 if TYPE_CHECKING:
+    from driftglm.fitting.settings import Seasonality
     from driftglm.tables import Table, TableSpec
 
 Fitted = TypeVar("Fitted")
+LEAST_CYCLE = 2
 
 
 def _registered(homes: dict[str, str], *more: str) -> dict[str, Any]:
@@ -78,6 +80,13 @@ Freq = Annotated[
     str | None,
     Option(metavar="F", help="Length of a step: Y, Q, M, W, D for dates, a number for years."),
 ]
+SeasonalityOption = Annotated[
+    str,
+    Option(
+        metavar="N",
+        help="Steps a cycle, such as 12 months; none; auto: 12, 4, 52 for --freq M, Q, W.",
+    ),
+]
 DateFormat = Annotated[
     str | None,
     Option(
@@ -125,6 +134,18 @@ def names(values: Collection[str] | None, known: Collection[str] = ()) -> tuple[
         parts = next(csv.reader([value], skipinitialspace=True), [])
         out += [part.strip() for part in parts if part.strip()]
     return tuple(dict.fromkeys(out))
+
+
+def cycle(text: str) -> Seasonality:
+    """Steps a cycle as they are typed: a whole number, "auto" or "none"."""
+    said = text.strip().lower()
+    if said == "auto":
+        return "auto"
+    if said == "none":
+        return None
+    if not (said.isascii() and said.isdecimal()) or int(said) < LEAST_CYCLE:
+        fail(f"--seasonality {text!r:.40}; write the steps of a cycle, 2 or more, auto or none.")
+    return int(said)
 
 
 def ranks(text: str | None) -> tuple[int, int | None] | None:

@@ -51,8 +51,9 @@ def season(given: Residuals) -> Finding | None:
             f"as {given.labels[low]}"
         ),
         advice=(
-            f"add indicators of its {period} phases as columns, or y of {period} steps before; an "
-            "intercept path follows a season late and does not forecast it"
+            f"pass seasonality={period} (learned prior), or add indicators of its {period} phases "
+            f"as columns, or y of {period} steps before; an intercept path follows a season late "
+            "and does not forecast it"
         ),
         statistic=size,
         p_value=p_value,

@@ -29,6 +29,7 @@ from driftglm.estimators.group_effects import GroupEffects
 from driftglm.estimators.kinds import KindsOfFeatures
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
+from driftglm.estimators.seasons import Seasonal
 from driftglm.estimators.summary import normal_quantile, summarise
 from driftglm.estimators.trust import Trust
 from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
@@ -42,7 +43,7 @@ from driftglm.fitting.modes import SOLVERS
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.prediction import eta_means, eta_moments
 from driftglm.fitting.reading import Given, Reading, exposure_of
-from driftglm.fitting.settings import NoiseName, Settings
+from driftglm.fitting.settings import NoiseName, Seasonality, Settings
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
 from driftglm.plots.labels import Features, Names, feature_names_of
@@ -70,6 +71,7 @@ class DriftEstimator(
     KindsOfFeatures,
     Trust,
     GroupEffects,
+    Seasonal,
     Storable,
     BaseEstimator,
 ):
@@ -87,6 +89,7 @@ class DriftEstimator(
         "n_starts": [Interval(Integral, 1, None, closed="left")],
         "keep_data": ["boolean"],
         "freq": [str, Interval(Integral, 1, None, closed="left"), None],
+        "seasonality": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
@@ -106,6 +109,7 @@ class DriftEstimator(
     n_starts: int = 1
     keep_data: bool = False
     freq: str | int | None = None
+    seasonality: Seasonality = "auto"
     max_iter: int = 1000
     tol: float = 1e-4
     verbose: bool = False
@@ -156,6 +160,7 @@ class DriftEstimator(
             tol=self.tol,
             noise=cast("NoiseName", noise) if isinstance(noise, str) else float(noise),
             verbose=bool(self.verbose),
+            seasonality=self.seasonality,
         )
         return Plan(reading, settings, self.extrapolate, self.get_params(), workers)
 
@@ -276,6 +281,7 @@ class DriftEstimator(
         if outcome.rate is not None:
             self.rate_ = outcome.rate
         self.extrapolate_: Extrapolation = fitted.extrapolate
+        self.seasonality_ = fitted.cycle or None
         self._set_coef()
         if not self.converged_:
             warn(

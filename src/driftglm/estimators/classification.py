@@ -29,7 +29,7 @@ class DriftClassifier(ClassifierMixin, DriftEstimator):
     Parameters
     ----------
     prior, solver, extrapolate, fit_intercept, always_in, static, feature_groups, init, \
-n_starts, keep_data, freq, max_iter, tol, verbose, random_state, n_jobs
+n_starts, keep_data, freq, seasonality, max_iter, tol, verbose, random_state, n_jobs
         As for `DriftRegressor`.
     class_weight
         None, "balanced" or a dict from class to weight, as in scikit-learn; multiplies

@@ -21,7 +21,7 @@ class DriftPoissonRegressor(RegressorMixin, ExposureEstimator):
     Parameters
     ----------
     prior, solver, extrapolate, fit_intercept, always_in, static, feature_groups, init, \
-n_starts, keep_data, freq, max_iter, tol, verbose, random_state, n_jobs
+n_starts, keep_data, freq, seasonality, max_iter, tol, verbose, random_state, n_jobs
         As for `DriftRegressor`.
     dispersion
         Variance of a count over its mean: "estimate", a number, or "auto": estimated with the

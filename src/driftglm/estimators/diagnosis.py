@@ -82,6 +82,8 @@ class Diagnosis:
         """
         checks = self._row_checks()
         found = self._unknown(checks) + findings(self._residuals(checks))
+        if vars(self).get("seasonality_") is not None:  # the first forecaster alone lacks a season
+            found = [each for each in found if each.check != "season"]
         if X is not None:
             rows = validate_data(self, X, reset=False, **X_FORMAT)
             found += range_check(rows, checks.minimum, checks.maximum, self._names(None))

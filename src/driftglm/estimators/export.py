@@ -60,7 +60,8 @@ class Exports:
         """The fit as an xarray Dataset over time and feature, and class if there are several.
 
         Variables: coef, coef_std (learned prior only), intercept, inclusion_probability,
-        autocorrelation, coef_next and intercept_next (those `predict(X)` uses). Periods become
+        autocorrelation, coef_next and intercept_next (those `predict(X)` uses); with seasons also
+        seasonal, seasonal_std, seasonal_intercept and seasonal_probability. Periods become
         the dates they start with, which every file format of xarray can hold. Needs xarray, the
         extra ``driftglm[xarray]``.
         """
@@ -77,6 +78,10 @@ class Exports:
             "intercept": (("time", *classes), "intercept_path_"),
             "inclusion_probability": (inner, "inclusion_probability_"),
             "autocorrelation": (inner, "autocorrelation_"),
+            "seasonal": (("time", *inner), "seasonal_path_"),
+            "seasonal_std": (("time", *inner), "seasonal_std_path_"),
+            "seasonal_intercept": (("time", *classes), "seasonal_intercept_path_"),
+            "seasonal_probability": (inner, "seasonal_probability_"),
             "coef_next": (inner, "coef_"),
             "intercept_next": (classes, "intercept_"),
         }

@@ -52,7 +52,7 @@ class DriftGLM(ExposureEstimator, NoisePaths):
         "negative-binomial" (variance - mean) / squared mean, of "gamma" variance / squared mean, of
         "beta-binomial" the correlation of two trials of a row; these three always have one.
     prior, solver, extrapolate, fit_intercept, always_in, static, feature_groups, init, \
-n_starts, keep_data, freq, max_iter, tol, verbose, random_state, n_jobs
+n_starts, keep_data, freq, seasonality, max_iter, tol, verbose, random_state, n_jobs
         As for `DriftRegressor`.
 
     Attributes

@@ -63,6 +63,11 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
     freq
         Length of a timestep: an integer for integer times (default 1), a pandas period alias
         ("Y", "Q", "M", ...) for dates.
+    seasonality
+        Steps a cycle, such as 12 months: coefficients and the intercept may have a season, found
+        together with their drift, and forecasters with seasons join the average, trusted as far
+        as they forecast. "auto" (default): 12, 4 or 52 where steps are months, quarters or weeks
+        of dates, two full cycles are there and forecasters are averaged. None: no seasons.
     max_iter, tol
         Most passes over the features, and when to stop: for a mode, the gradient of any
         coefficient times its posterior standard deviation; for the learned prior, ten times
@@ -99,6 +104,10 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
     rate_ : the rate tau used (priors "exact" and "variational")
     extrapolate_ : "average", "forecast" or "hold"
     extrapolation_weights_, extrapolation_scores_ : frames, step x forecaster, of an average
+    seasonality_ : steps a cycle, None without seasons
+    seasonal_path_, seasonal_std_path_ : (T, p) the seasonal part of coefficients (with seasons)
+    seasonal_intercept_path_ : (T,) that of the intercept, of a row at the columns' centre
+    seasonal_probability_, seasonal_intercept_probability_ : that they have a season
 
     Examples
     --------

@@ -19,6 +19,8 @@ TRUSTED = {
     "held": "the last step",
     "static": "constant coefficients",
     "pooled": "all history",
+    "seasonal": "drift and seasons",
+    "seasonal-static": "constant coefficients and a seasonal intercept",
 }
 """Forecasters in the words of a sentence."""
 
@@ -39,7 +41,9 @@ class Trust:
         A row has the weights that its step was predicted with, before it was seen; the last row
         has those that `predict` uses. Forecasters: "drifting" (coefficients move on as they did),
         "held" (those of the last step), "static" (constant coefficients, intercepts that move),
-        "pooled" (one set of coefficients for all rows, as without time).
+        "pooled" (one set of coefficients for all rows, as without time); with seasons also
+        "seasonal" (coefficients drift and have seasons) and "seasonal-static" (constant
+        coefficients under an intercept that moves and has a season).
         """
         return self._by_origin(self._averaged().weights, last=True)
 

@@ -17,7 +17,14 @@ from driftglm.fitting.fits import Step
 from driftglm.fitting.history import History
 from driftglm.fitting.outcome import Forecaster, NoiseDistribution
 
-FIT_OF = {"drifting": "drifting", "held": "drifting", "static": "static", "pooled": "pooled"}
+FIT_OF = {
+    "drifting": "drifting",
+    "held": "drifting",
+    "static": "static",
+    "pooled": "pooled",
+    "seasonal": "seasonal",
+    "seasonal-static": "seasonal-static",
+}
 """The fit that a forecaster is read from."""
 RARE = 1e-6
 

@@ -1,9 +1,9 @@
 """How much history to trust: forecasters fitted as of earlier steps, and judged by the next one.
 
-Three fits give four forecasters. Each is fitted to the rows before a step, an origin, and predicts
-that step; weights follow from the densities it gave to what happened. Fits of later origins go on
-from those of earlier ones. All that a fit computes from rows is computed from those before its
-origin: the source is cut first.
+Three fits give four forecasters, and two more fits one each where steps come in cycles. Each is
+fitted to the rows before a step, an origin, and predicts that step; weights follow from the
+densities it gave to what happened. Fits of later origins go on from those of earlier ones. All that
+a fit computes from rows is computed from those before its origin: the source is cut first.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from driftglm.fitting.checkpoint import Checkpoint
 from driftglm.fitting.history import (
     LEAST_DENSITY,
     MOST_ORIGINS,
-    NAMES,
     PRIOR_ROWS,
+    SEASONAL_ROWS,
     History,
     StepScores,
 )
@@ -48,14 +48,30 @@ BRIEF = 5
 """Passes of such a fit that goes on from another, at most: its paths are close to their end."""
 GROWTH = 2
 KINDS = ("drifting", "static", "pooled")
+SEASONAL = ("seasonal", "seasonal-static")
+"""Fits that are made besides where steps come in cycles. The first says which paths have a season,
+and is made in any case."""
 
 
 @dataclass(frozen=True)
 class Averaging:
-    """What is needed to fit the forecasters as of any step."""
+    """What is needed to fit the forecasters as of any step.
+
+    `cycle` is the steps of a cycle; 0: there are no seasons.
+    """
 
     settings: Settings
     checkpoint: Checkpoint | None = None
+    cycle: int = 0
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The fits there are."""
+        return (*KINDS, *SEASONAL) if self.cycle else KINDS
+
+    def start(self) -> History:
+        """Nothing was predicted yet."""
+        return History.start(PRIOR_ROWS | SEASONAL_ROWS if self.cycle else PRIOR_ROWS)
 
     def fit(
         self,
@@ -65,9 +81,9 @@ class Averaging:
         rough: float,
         directions: Directions,
     ) -> Forecaster:
-        """One of the three fits to some rows, going on from an earlier one."""
+        """One of the fits to some rows, going on from an earlier one."""
         prior = cast("Learned", self.settings.prior)
-        if kind == "static":
+        if kind in {"static", "seasonal-static"}:
             rows, prior = rows.constant(), prior.constant()
         pooled = kind == "pooled"
         brief = BRIEF if rows.family.quadratic else 2 * BRIEF
@@ -86,7 +102,14 @@ class Averaging:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)
                 outcome = infer_posterior(
-                    used, prior, runs, earlier, name=kind, directions=directions, as_of=True
+                    used,
+                    prior,
+                    runs,
+                    earlier,
+                    name=kind,
+                    directions=directions,
+                    as_of=True,
+                    cycle=self.cycle if kind in SEASONAL else 0,
                 )
         finally:
             if pooled:
@@ -125,22 +148,26 @@ def with_history(
     `before` are the forecasters and the history of a fit to fewer steps. Steps that came since
     judge them before they learn from them.
     """
-    known, history = before or ((), History.start(PRIOR_ROWS))
-    fits = {each.name: each for each in known}
+    known, history = before or ((), averaging.start())
+    if history.names != averaging.start().names:  # two cycles are there since, or seasons are off
+        known, history = (), averaging.start()
+    fits = {each.name: each for each in known if _has_weight(history, each.name)}
     covered = known[0].n_timesteps if known else 0
     found = _FoundDirections(rows, cast("Learned", averaging.settings.prior))
-    for code in _origins(rows.codes, covered):
+    for code in _origins(rows.codes, max(covered, averaging.cycle)):
         if ((rows.codes >= covered) & (rows.codes < code)).any():
             cut = rows.before(code)
             try:
-                live, covered = _live(history, fits), code
+                live, covered = _live(history, fits, averaging.kinds), code
                 fits = averaging.fits(live, cut, fits, ROUGH, found.as_of(cut))
             finally:
                 cut.close()
-        history = history.then(_scores(rows, code, fits))
+        history = history.then(_scores(rows, code, fits, history.names))
         if averaging.settings.verbose:
             _say(int(code), history)
-    others = [kind for kind in _live(history, fits) if kind != "drifting"]
+    live = _live(history, fits, averaging.kinds)
+    wanted = [*live, *(SEASONAL[:1] if averaging.cycle else ())]
+    others = [kind for kind in dict.fromkeys(wanted) if kind != "drifting"]
     last = averaging.fits(others, rows, fits, LAST, outcome.directions)
     forecasters = (outcome.forecasters[0], *last.values())
     return replace(outcome, forecasters=forecasters, directions=None), history
@@ -175,28 +202,37 @@ class _FoundDirections:
         return self.last
 
 
-def _origins(codes: IntArray, covered: int) -> IntArray:
-    """Steps to be predicted from those before them, the last ones."""
+def _origins(codes: IntArray, first: int) -> IntArray:
+    """Steps to be predicted from those before them, the last ones of those from `first` on."""
     possible = np.unique(codes)[LEAST_BEFORE:]
-    return possible[possible >= covered][-MOST_ORIGINS:]
+    return possible[possible >= first][-MOST_ORIGINS:]
 
 
-def _live(history: History, fits: dict[str, Forecaster]) -> list[str]:
+def _has_weight(history: History, kind: str) -> bool:
+    """Whether a fit was not given up; the seasonal one is made even so, to be shown."""
+    if kind not in SEASONAL:
+        return True
+    return history.weight(kind) > 0.0
+
+
+def _live(history: History, fits: dict[str, Forecaster], known: tuple[str, ...]) -> list[str]:
     """The fits worth making again."""
-    kinds = [kind for kind in KINDS if not fits or kind in fits]
+    kinds = [kind for kind in known if not fits or kind in fits]
     if len(history.scores) < N_JUDGED:
         return kinds
-    trusted = {FIT_OF[name] for name in NAMES if history.weight(name) > NEGLIGIBLE}
+    trusted = {FIT_OF[name] for name in history.names if history.weight(name) > NEGLIGIBLE}
     return [kind for kind in kinds if kind in trusted] or kinds
 
 
-def _scores(rows: Rows, code: int, fits: dict[str, Forecaster]) -> StepScores:
+def _scores(
+    rows: Rows, code: int, fits: dict[str, Forecaster], names: tuple[str, ...]
+) -> StepScores:
     """What the forecasters say of the rows of a step, which none of them has seen."""
     now = np.flatnonzero(rows.codes == code)
-    parts = {name: Part(name, fits[FIT_OF[name]], 1.0) for name in NAMES if FIT_OF[name] in fits}
+    parts = {name: Part(name, fits[FIT_OF[name]], 1.0) for name in names if FIT_OF[name] in fits}
     steps = steps_of(list(parts.values()), code)
     means, variances = rows.step_moments(code, [step for each in steps for step in each])
-    log_density = np.full((now.size, len(NAMES)), -np.inf)
+    log_density = np.full((now.size, len(names)), -np.inf)
     n_responses = len(steps[0])
     for j, (name, part) in enumerate(parts.items()):
         columns = slice(j * n_responses, (j + 1) * n_responses)
@@ -204,7 +240,7 @@ def _scores(rows: Rows, code: int, fits: dict[str, Forecaster]) -> StepScores:
         if rows.group is not None:
             shared = part.forecaster.group_moments(rows.group[now], code)
             eta = eta[0] + shared[0], eta[1] + shared[1]
-        log_density[:, NAMES.index(name)] = _log_densities(rows, now, code, part, eta)
+        log_density[:, names.index(name)] = _log_densities(rows, now, code, part, eta)
     n_before = np.unique(rows.codes[rows.codes < code]).size
     return StepScores.of(int(code), n_before, log_density, rows.weights[now])
 
@@ -233,5 +269,6 @@ def _log_densities(
 
 def _say(code: int, history: History) -> None:
     """Progress on standard error."""
-    shares = ", ".join(f"{n} {w:.0%}" for n, w in zip(NAMES, history.current, strict=True))
+    pairs = zip(history.names, history.current, strict=True)
+    shares = ", ".join(f"{n} {w:.0%}" for n, w in pairs)
     sys.stderr.write(f"driftglm: predicted step {code}; trusts {shares}\n")

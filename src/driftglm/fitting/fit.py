@@ -24,6 +24,7 @@ from driftglm.fitting.history import History
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
 from driftglm.fitting.rows import Rows, rows_in_memory
+from driftglm.fitting.seasonality import settled_cycle
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers, rows_on_workers
 
@@ -72,6 +73,8 @@ class Fitted:
         How much every forecaster is trusted, where several are averaged.
     group_labels
         What users call the groups of rows, where rows belong together.
+    cycle
+        Steps a cycle where there are seasons, else 0.
     """
 
     outcome: Outcome
@@ -82,6 +85,7 @@ class Fitted:
     extrapolate: Extrapolation
     history: History | None = None
     group_labels: np.ndarray | None = None
+    cycle: int = 0
 
 
 def fit_given(estimator: BaseEstimator, X: MatrixLike, given: Given, plan: Plan) -> Fitted:
@@ -146,6 +150,10 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     given = getattr(prior, "weights", None) is not None
     kind = {"posterior": prior.posterior, "given_weights": given}
     choice = settled(plan.extrapolate, n_seen, float(rows.weights.sum()), **kind)
+    # A single row tells little of who predicts better; who names a cycle wants to know of seasons.
+    asked = choice if plan.settings.seasonality == "auto" else plan.extrapolate
+    cycle = settled_cycle(plan.settings, vectors.axis, n_seen, asked)
+    choice = "average" if cycle else choice
     used = rows.shared() if choice == "average" else rows
     earlier = None if before is None else before.outcome.forecasters[0]
     outcome, history = fit_rows(used, plan.settings, earlier=earlier, checkpoint=file), None
@@ -154,11 +162,12 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
         same = before is not None and type(before.family) is type(vectors.family)
         if before is not None and before.history is not None and same:
             known = before.outcome.forecasters, before.history
-        outcome, history = with_history(used, outcome, Averaging(plan.settings, file), known)
+        averaging = Averaging(plan.settings, file, cycle)
+        outcome, history = with_history(used, outcome, averaging, known)
     if file is not None:
         file.remove()
     read = vectors.axis, vectors.family, vectors.classes
-    return Fitted(outcome, *read, rows, choice, history, vectors.group_labels)
+    return Fitted(outcome, *read, rows, choice, history, vectors.group_labels, cycle)
 
 
 def _check_drift(family: Family, settings: Settings) -> None:

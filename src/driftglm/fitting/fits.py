@@ -20,6 +20,7 @@ from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.mixture import Components
 from driftglm.priors.offset import last_step_inplace
+from driftglm.priors.seasons import SeasonalComponents, steps_inplace
 from driftglm.solvers.intercepts import (
     forecast_of_dynamics,
     intercept_forecast,
@@ -47,6 +48,8 @@ class InterceptFit:
         (L,) the prior's scale, and whether there are no deviations.
     offset
         (L,) variance of an error all steps share (see `priors.offset`).
+    cycle
+        Steps a cycle where they may have a season; 0: they have none.
     """
 
     mean: FloatArray
@@ -57,6 +60,7 @@ class InterceptFit:
     scale: FloatArray
     static: BoolArray
     offset: FloatArray
+    cycle: int = 0
 
     @classmethod
     def of(cls, problem: Problem, state: State) -> InterceptFit:
@@ -66,8 +70,9 @@ class InterceptFit:
         for j in range(len(h)):
             h[j], b[j], _ = intercept_information(problem, state, j, *rates)
         posterior = state.intercept_mean, state.intercept_variance, state.intercept_dynamics
-        prior = problem.intercepts.scale, problem.intercepts.static
-        return cls(*posterior, h, b, *prior, state.intercept_offset)
+        some = problem.intercepts
+        prior = some.scale, some.static, state.intercept_offset, some.cycle
+        return cls(*posterior, h, b, *prior)
 
     def ahead(self, n_steps: int) -> Moments:
         """Mean and variance `n_steps` after the last, with the dynamics found for each."""
@@ -91,7 +96,8 @@ class InterceptFit:
             if j == 0 and moved is not None and moved[0].any():
                 less = 1.0 / (1.0 + h * moved[1])
                 series.append((h * less, (b + h * moved[0]) * less))
-            kind, error = (float(self.scale[j]), bool(self.static[j])), float(self.offset[j])
+            kind = float(self.scale[j]), bool(self.static[j]), self.cycle
+            error = float(self.offset[j])
             ahead = [intercept_forecast(kind, *each, error, n_steps) for each in series]
             found = np.array(ahead)
             means[j] = found[:, 0].mean()
@@ -141,7 +147,16 @@ class Fit:
     def ahead(self, n_steps: int) -> Step:
         """Forecast `n_steps` after the last training step."""
         paths, intercepts = self._forecast_paths(n_steps), self._forecast_intercepts(n_steps)
-        return self._step(paths, intercepts, self.columns.center[-1])
+        return self._step(paths, intercepts, self._center_ahead(n_steps))
+
+    def _center_ahead(self, n_steps: int) -> FloatArray:
+        """What columns are centred by after the last step: that of the last one.
+
+        Where there are seasons, of the last step that has the same phase.
+        """
+        cycle = self.intercepts.cycle
+        back = 1 if not cycle else cycle - (n_steps - 1) % cycle
+        return np.asarray(self.columns.center[-back])
 
     def held(self, n_steps: int, ahead: Step | None = None) -> Step:
         """The last step's coefficients held for `n_steps`, with the forecast's uncertainty.
@@ -375,20 +390,31 @@ class PosteriorFit(Fit):
             # Rounding alone could carry the mean of ones above 1.
             return np.where(mass > 0, np.clip(phi @ value[nonzero] / mass, 0.0, 1.0), np.nan)
 
+    def season_moments(self, components: SeasonalComponents) -> FloatArray:
+        """(n_paths, 4, T') mean and variance of paths and of their seasons, in internal units."""
+        out = np.empty((len(self.h), 4, components.n_timesteps))
+        steps_inplace(self.h, self.b, self.phi, components.season_tables(), out)
+        return out
+
     def _path_variance(self) -> FloatArray:
         return self.variance
 
     def _forecast_paths(self, n_steps: int) -> Moments:
         """Append empty steps to every path's posterior."""
-        tables = self.components.extended(n_steps).tables()
+        longer = self.components.extended(n_steps)
         last = np.empty((self.h.shape[0], 2))
-        last_step_inplace(self.h, self.b, self.offset, self.phi, tables, last)
+        if isinstance(longer, SeasonalComponents):
+            every = self.season_moments(longer)
+            last[:] = every[:, :2, -1]
+        else:
+            tables = longer.tables()
+            last_step_inplace(self.h, self.b, self.offset, self.phi, tables, last)
         return last[:, 0] / self.unit, last[:, 1] / self.unit**2
 
     def _forecast_intercepts(self, n_steps: int) -> Moments:
         if not self.columns.has_intercept:
             return self.intercepts.averaged_ahead(n_steps, None)
-        gap = self.columns.center[-1] - self.columns.center
+        gap = self._center_ahead(n_steps) - self.columns.center
         mean = np.einsum("ti,ti->t", gap, self.coef_path())
         variance = self.columns.arrange(self.variance, self.intercepts.variance)
         # What coefficients share does not average out over them.

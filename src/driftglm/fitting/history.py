@@ -39,6 +39,9 @@ PRIOR_ROWS = {"drifting": 1.5, "held": 0.8, "static": 0.1, "pooled": 0.1}
 move on as they did, those of the last step held, constant ones under intercepts that move, and one
 set of everything for all steps. The first has found out from all rows what moves and what does
 not; the others are there for where it should not have believed them."""
+SEASONAL_ROWS = {"seasonal": 0.1, "seasonal-static": 0.1}
+"""The forecasters there are more where steps come in cycles: coefficients that drift and have
+seasons, and constant ones under an intercept that moves and has a season."""
 NAMES = tuple(PRIOR_ROWS)
 
 

@@ -117,7 +117,7 @@ def _chosen(bound: Bound) -> IntArray | None:
     fits = count <= min(MOST_PATHS, int(np.sqrt(MOST_NUMBERS / n_steps)))
     fits = fits and design.n_rows <= MOST_ROWS
     normal = bound.family.quadratic and bound.prior.boundary == "stationary"
-    normal = normal and bound.row_groups is None
+    normal = normal and not bound.cycle and bound.row_groups is None
     return chosen if few and fits and normal and chosen.size else None
 
 

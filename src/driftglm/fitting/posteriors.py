@@ -102,13 +102,14 @@ def infer_posterior(
     name: str = "drifting",
     directions: Directions | None = None,
     as_of: bool = False,
+    cycle: int = 0,
 ) -> Outcome:
     """Fit rows under the learned prior; of several views of the intercepts the one of highest ELBO.
 
     A few rounds tell which; the others are not followed to their end. `earlier` is a fit of fewer
     steps to go on from. The forecaster is called `name`. Shared directions are found from the rows
     unless they are given. A fit `as_of` an earlier step is a brief one, and says nothing of what
-    the rows leave behind.
+    the rows leave behind. Paths and intercepts may have a season of `cycle` steps; 0: none has.
     """
     settings = runs.settings
     if settings.solver == "lbfgs":
@@ -129,7 +130,7 @@ def infer_posterior(
         directions = directions.projecting(design, shared)
         posed = pose(viewed, design, order, settings)
         common = prior, unit, shared, rows.path_kinds
-        bounds = [Bound.of(problem, *common) for problem in posed.problems]
+        bounds = [Bound.of(problem, *common, cycle=cycle) for problem in posed.problems]
         if earlier is None or _starts_anew(bounds[0]):
             solver, starts = CAVISolver(flat_first=view.flat_first), _starts(viewed, bounds, runs)
         else:

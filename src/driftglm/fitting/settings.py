@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from driftglm.fitting.starts import Init
 from driftglm.priors import Prior
 
 NoiseName = Literal["auto", "constant", "drift"]
 SolverName = Literal["auto", "block", "lbfgs"]
+Seasonality: TypeAlias = int | Literal["auto"] | None
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Settings:
         estimated where there is one; "auto": whether it drifts is up to prior and steps.
     verbose
         Show progress on standard error.
+    seasonality
+        Steps a cycle; "auto": from the time axis; None: there are no seasons.
     """
 
     prior: Prior
@@ -37,6 +40,7 @@ class Settings:
     tol: float = 1e-4
     noise: float | NoiseName = "auto"
     verbose: bool = False
+    seasonality: Seasonality = None
 
     @property
     def given_noise(self) -> float | None:

@@ -12,7 +12,7 @@ log-normaliser of an earlier update is reused.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.objective.problem import Problem, SharedDirections, State
 from driftglm.priors.learned import Learned
 from driftglm.priors.mixture import Components
+from driftglm.priors.seasonal_grid import seasonal_components
 from driftglm.priors.weights import cross_term, log_weights, prior_counts, start_weights
 
 PathArrays = tuple[
@@ -95,12 +96,14 @@ class Bound(Problem):
     each of the `kinds` (n_features,) of features (None: they are all of one): inside, the typical
     column of a kind has mean square one, so that one grid of components suits every kind, and many
     rare columns of one kind do not widen the grid of the others. Features of a kind share weights,
-    static ones apart: `groups` (n_features,) says which.
+    static ones apart: `groups` (n_features,) says which. Paths and intercepts that are not static
+    may have a season of `cycle` steps; 0: they have none.
     """
 
     prior: Learned
     unit: FloatArray
     kinds: IntArray | None = None
+    cycle: int = 0
     groups: IntArray = field(init=False)
     group_static: BoolArray = field(init=False)
     squares: FloatArray = field(init=False)
@@ -113,10 +116,12 @@ class Bound(Problem):
         unit: FloatArray,
         shared: SharedDirections | None,
         kinds: IntArray | None = None,
+        cycle: int = 0,
     ) -> Bound:
-        """A problem with the learned prior."""
-        parts = problem.parts() | {"shared": shared}
-        return cls(**parts, prior=prior, unit=unit, kinds=kinds)
+        """A problem with the learned prior; of a `cycle` of so many steps where it has seasons."""
+        intercepts = replace(problem.intercepts, cycle=cycle)
+        parts = problem.parts() | {"shared": shared, "intercepts": intercepts}
+        return cls(**parts, prior=prior, unit=unit, kinds=kinds, cycle=cycle)
 
     def __post_init__(self) -> None:
         kinds = np.zeros(self.static.size, dtype=np.int64) if self.kinds is None else self.kinds
@@ -141,7 +146,10 @@ class Bound(Problem):
         """The prior's grid, scaled to var(y); the typical column of every kind has unit size."""
         n_seen = int((np.diff(self.design.step_offsets) > 0).sum())
         size = self.reference, self.effective_rows
-        return self.prior.components(*size, self.design.n_timesteps, n_seen)
+        plain = self.prior.components(*size, self.design.n_timesteps, n_seen)
+        if not self.cycle or self.static.all():
+            return plain
+        return seasonal_components(self.prior, plain, size, self.cycle)
 
     def start_posterior(self, beta: FloatArray | None = None) -> Posterior:
         """A posterior to start from: point masses at given means, weights at their start."""

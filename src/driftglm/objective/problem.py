@@ -37,11 +37,14 @@ class Intercepts:
         (n_intercepts,): constant over time.
     scale
         (n_intercepts,): the size of a plausible variance, var(y) / mean(x^2).
+    cycle
+        Steps a cycle where they may have a season; 0: they have none.
     """
 
     columns: FloatArray
     static: BoolArray
     scale: FloatArray
+    cycle: int = 0
 
     @property
     def count(self) -> int:

@@ -13,6 +13,7 @@ SHAPES: dict[str, dict[str, str]] = {
     "SharedFit": {"i": "mean", "ir": "root"},
     "Columns": {"p": "always_in", "tp": "center"},
     "Components": {"k": "static dynamic rho"},
+    "SeasonalComponents": {"k": "static dynamic rho seasonal recurrence"},
     "Forecaster": {"t": "noise"},
     "History": {"sk": "weights", "k": "prior"},
     "TextForecasters": {"bv": "bases"},

@@ -39,6 +39,7 @@ def paths(
     deviations: Array | None = None,
     lines: Sequence[str] = ("",),
     faint: Array | None = None,
+    seasons: Array | None = None,
 ) -> Figure:
     """Small multiples: a panel a feature, a line a class, bands where they are given.
 
@@ -52,6 +53,8 @@ def paths(
         Of the panels, and of the lines in each.
     faint
         (n_lines, n_panels) which lines are grey: those that are most likely nothing.
+    seasons
+        As `values`: the seasonal part of a coefficient, dotted where there is one.
     """
     n_panels = len(names)
     across = min(PANELS_ACROSS, n_panels)
@@ -68,6 +71,9 @@ def paths(
             std = None if deviations is None else deviations[:, k, j]
             pale = faint is not None and bool(faint[k, j])
             _path(axes, values[:, k, j], std, line_style(k, faint=pale))
+            if seasons is not None and seasons[:, k, j].any():
+                look = line_style(k) | {"linestyle": ":", "marker": ""}
+                _path(axes, seasons[:, k, j], None, look)
         style.zero_line(axes)
         tidy(axes)
         axes.set_title(shown(names[j], 30), fontsize=TEXT, loc="left", pad=3)

@@ -37,8 +37,8 @@ def plot_paths(
 ) -> Figure:
     """Coefficients over time, a small panel a feature, with 90 % bands if the model has them.
 
-    Features that are more likely zero than not are grey. Of more than 8 classes, those with the
-    largest coefficients are shown.
+    Features that are more likely zero than not are grey; seasons are dotted lines of their own. Of
+    more than 8 classes, those with the largest coefficients are shown.
 
     Parameters
     ----------
@@ -65,12 +65,13 @@ def plot_paths(
     lines = _classes(model, values.shape[1])
     shown = _largest_classes(values[:, :, chosen])
     picked = np.ix_(np.arange(values.shape[0]), shown, chosen)
-    std = getattr(model, "coef_std_path_", None)
+    std, seasons = (getattr(model, name, None) for name in ("coef_std_path_", "seasonal_path_"))
     return figures.paths(
         list(model.timesteps_),
         values[picked],
         [names[i] for i in chosen],
         deviations=None if std is None else _by_class(std)[picked],
+        seasons=None if seasons is None else _by_class(seasons)[picked],
         lines=[lines[k] for k in shown],
         faint=_faint(model, shown, chosen),
     )

@@ -7,15 +7,17 @@ averaged over them.
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.priors import mixture
+from driftglm.priors import mixture, seasons
 from driftglm.priors.mixture import Components, Tables
 from driftglm.priors.offset import offset_average_inplace, offset_evidences_inplace
+from driftglm.priors.seasons import SeasonalComponents, SeasonTables
 
 
 @dataclass(frozen=True)
@@ -70,3 +72,45 @@ class AveragedPath:
         mixture.weights_inplace(evidence, self.log_weights, phi)
         divergence, lost = offset_average_inplace(h, b, offset, self.tables, phi, parts, out)
         return Average(out[0], out[1], phi, divergence - float(phi @ self.log_weights), lost)
+
+    def dynamics(self, phi: FloatArray) -> tuple[float, float]:
+        """How likely the path is to move, and its mean autocorrelation if it does."""
+        moving = float(phi[1:].sum())
+        return moving, float(phi[1:] @ self.components.rho[1:]) / moving if moving > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class SeasonalPath(AveragedPath):
+    """Components of one path that may have a season, with fixed weights."""
+
+    components: SeasonalComponents
+
+    @cached_property
+    def season_tables(self) -> SeasonTables:
+        """Those of the components, made once."""
+        return self.components.season_tables()
+
+    def posterior(self, h: FloatArray, b: FloatArray, offset: float = 0.0) -> Average:
+        """Given curvature and linear term of the likelihood; errors in common are not for it."""
+        del offset
+        return self._posterior(h, b, np.empty((2, h.size)))
+
+    def season(self, h: FloatArray, b: FloatArray) -> Average:
+        """The posterior of the season alone."""
+        out = np.empty((4, h.size))
+        return dataclasses.replace(self._posterior(h, b, out), mean=out[2], variance=out[3])
+
+    def _posterior(self, h: FloatArray, b: FloatArray, out: FloatArray) -> Average:
+        count, tables = self.log_weights.size, self.season_tables
+        evidence, phi, parts = np.empty(count), np.empty(count), np.empty((3, count))
+        every = np.ones(len(tables[1][2]), dtype=bool)
+        seasons.log_evidences_inplace(h, b, tables, every, (evidence, parts))
+        mixture.weights_inplace(evidence, self.log_weights, phi)
+        divergence = seasons.average_inplace(h, b, tables, phi, parts, out)
+        return Average(out[0], out[1], phi, divergence - float(phi @ self.log_weights))
+
+    def dynamics(self, phi: FloatArray) -> tuple[float, float]:
+        """How likely the path is to move beside its season, and its autocorrelation if it does."""
+        moves = self.components.dynamic > 0
+        moving = float(phi[moves].sum())
+        return moving, float(phi[moves] @ self.components.rho[moves]) / moving if moving else 1.0

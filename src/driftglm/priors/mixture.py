@@ -70,6 +70,11 @@ class Components:
         """Constant over time, zero included."""
         return np.asarray(self.dynamic == 0)
 
+    @property
+    def is_seasonal(self) -> BoolArray:
+        """Whether there is a season: here there is none (see `seasons`)."""
+        return np.zeros(self.count, dtype=bool)
+
     def take(self, keep: BoolArray | IntArray) -> Components:
         """Some of the components."""
         static, dynamic, rho = self.static[keep], self.dynamic[keep], self.rho[keep]

@@ -40,15 +40,18 @@ def start_weights(prior: Learned, components: Components, static: BoolArray) -> 
 def prior_counts(prior: Learned, components: Components, pi: FloatArray) -> FloatArray:
     """(G, K) what the prior adds: its features, half of them constant and half drifting.
 
-    Within a half they are divided as `pi`. A grid has many times more components that drift than
-    constant ones; divided among components alike, the prior would speak for drift. Zero has a
-    feature of its own. Without it a weight of zero that few features had taken to 0 could never
-    come back: all of 5 columns were "included" in a third of simulated series.
+    Where there are seasons it is thirds, paths with a season being the last. Within a part they are
+    divided as `pi`. A grid has many times more components that drift than constant ones; divided
+    among components alike, the prior would speak for drift. Zero has a feature of its own. Without
+    it a weight of zero that few features had taken to 0 could never come back: all of 5 columns
+    were "included" in a third of simulated series.
     """
     if prior.weights is not None:
         return np.zeros_like(pi)
     zero, constant = components.is_zero, components.is_static & ~components.is_zero
-    halves = [np.where(which, pi, 0.0) for which in (constant, ~components.is_static)]
+    seasonal = components.is_seasonal
+    kinds = constant, ~components.is_static & ~seasonal, seasonal
+    halves = [np.where(which, pi, 0.0) for which in kinds]
     totals = [half.sum(axis=1, keepdims=True) for half in halves]
     n_halves = np.sum([total > 0 for total in totals], axis=0)
     each = prior.prior_count / np.where(n_halves > 0, n_halves, 1)

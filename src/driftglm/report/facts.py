@@ -63,6 +63,8 @@ def _fit(model: DriftEstimator | DriftTextModel) -> dict[str, str]:
     out["extrapolation"] = getattr(model, "extrapolate_", "")
     if trusted := model.trust_sentence():
         out["trust"] = trusted
+    if not is_text and (seasons := model.season_sentence()):
+        out["seasons"] = seasons
     family = None if is_text else model.family_
     if family is not None and family.noise_label is not None and family.has_dispersion:
         meaning = f" ({family.noise_meaning})" if family.noise_meaning else ""

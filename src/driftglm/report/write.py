@@ -22,6 +22,7 @@ from driftglm.report.contest import contest
 from driftglm.report.encode import page_json
 from driftglm.report.facts import facts
 from driftglm.report.features import feature_rows
+from driftglm.report.seasons import with_seasons
 from driftglm.report.words import word_rows
 from driftglm.tables import TableModel
 
@@ -102,7 +103,8 @@ def _findings(
     if isinstance(model, DriftTextModel):
         out["model"] = word_rows(model).content()
     elif model is not None:
-        out["model"] = feature_rows(model, feature_names, references).content()
+        rows = feature_rows(model, feature_names, references)
+        out["model"] = with_seasons(rows, model).content()
         out["fit"] = {
             "intercept": intercept(model),
             "fan": fan(model),

@@ -10,39 +10,16 @@ components no feature uses are dropped, if the weights have no prior.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
-from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.design.base import KernelBlock
 from driftglm.objective import Bound, Posterior
-from driftglm.objective.bound import PathArrays
-from driftglm.priors import mixture, weights
-from driftglm.priors.mixture import Components, Tables
-from driftglm.priors.offset import (
-    offset_average_inplace,
-    offset_evidences_inplace,
-    times_information,
-)
+from driftglm.priors import weights
 from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
-from driftglm.solvers.damping import damp_inplace
-from driftglm.solvers.groups import (
-    NO_EFFECTS,
-    GroupArrays,
-    group_arrays,
-    lost_by_columns,
-    lost_information,
-    refresh_inplace,
-    update_groups,
-    with_unknown_effects,
-)
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Snapshot
-from driftglm.solvers.kernels import gradient_inplace, update_score_inplace
-from driftglm.solvers.rowstate import RowWork
-from driftglm.solvers.shared import update_shared
+from driftglm.solvers.path_work import PathWork
 
 INCLUDED = 0.5
 """A path more likely than this not to be zero counts as included, in messages of progress."""
@@ -52,307 +29,12 @@ evidences are still far from final and a component lost is lost for good, more i
 RARE = 0.1
 """Paths less likely than this to matter are updated once a round, the others N_INNER times more."""
 N_INNER = 4
-CAUTION = 0.25
-"""Damping of the one step that is not checked: the first from paths given as a start."""
-CLOSE = 1e-3
-"""The same per row where the family's model is no bound."""
-N_GROUP_STEPS = 5
-"""Steps for the effects of groups alone, at most, where their model is no bound."""
-MOST_LOST = 0.01
-"""Nats a row by which a whole step at the end may lower the bound."""
-CREEP = 0.01
-"""Damping of a step that only brings posteriors in line with another information."""
-N_FIRST, FIRST_RISE = 30, 0.1
-"""Steps for intercepts and shared directions before the first update of a path, at most, and the
-rise of the bound (in nats) below which they end."""
 RISE, RISE_SLOW = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
 is close to the end at once and must not stop for being so; several responses climb slowly."""
 FLAT_NOISE = 1
 """Rounds after which the noise may move at the latest. Before the paths have found what there is to
 explain, steps in which much is to be explained would pass for noisy."""
-FAR = 1e-2
-"""When paths have moved so far (in squared deviations) the effects of groups follow."""
-SMALLEST = 1e-300
-STILL = (1e-10, 1e-6)
-"""An update smaller than this (in squared deviations, in probability) is left undone."""
-
-
-@kernel
-def _natural_inplace(
-    gradient: FloatArray, path: FloatArray, scale: tuple[float, float], h: FloatArray, b: FloatArray
-) -> None:
-    """Linear term of a path's likelihood, all in its unit; `scale` is that and the error's variance.
-
-    `h` is given, `gradient` is over the unit.
-    """
-    unit, offset = scale
-    if offset == 0.0:
-        for t in range(h.shape[0]):
-            b[t] = gradient[t] + h[t] * path[t] * unit
-        return
-    b[:] = gradient + times_information(h, path * unit, offset)
-
-
-@kernel
-def _update_paths_inplace(
-    block: KernelBlock,
-    steps: tuple[FloatArray, IntArray, float],
-    prior: tuple[Tables, FloatArray, IntArray, FloatArray],
-    posterior: PathArrays,
-    unknown: tuple[FloatArray, FloatArray, FloatArray],
-    effects: GroupArrays,
-) -> None:
-    """One pass over the paths of a block; `posterior` and the score are updated.
-
-    `steps` are the precision of every step, where its rows begin, and the damping. `prior` holds the
-    components' tables, log weights (G, K), each path's group and its unit. `unknown` are `kept`,
-    `offset` and `credit` of a `Posterior`, and `effects` those of groups, empty where the rows
-    are not at hand.
-    """
-    order, columns, rows, squares = block
-    precision, step_offsets, damping = steps
-    tables, log_pi, groups, unit = prior
-    kept, offset, credit = unknown
-    some_unknown, far = kept.shape[0] > 0, 0.0
-    beta, variance, phi, all_evidence, divergence, curvature, linear = posterior
-    n_steps, n_components = beta.shape[1], phi.shape[1]
-    g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
-    change, out = np.empty(n_steps), np.empty((2, n_steps))
-    parts = np.empty((3, n_components))
-    new_phi = np.empty(n_components)
-    for i in order:
-        gradient_inplace(columns[0], i, rows, g)
-        error = offset[i] * unit[i] * unit[i] if some_unknown else 0.0
-        for t in range(n_steps):
-            per_unit = precision[t] / unit[i]
-            h[t] = per_unit / unit[i] * squares[i, t]
-            if some_unknown:
-                h[t] *= kept[i, t]
-            g[t] *= per_unit
-        if damping < 1.0 and error > 0.0:
-            h /= damping  # more information about the point where the path is keeps it close
-            error *= damping
-        _natural_inplace(g, beta[i], (unit[i], error), h, b)
-        if damping < 1.0 and error == 0.0:
-            damp_inplace(h, b, (curvature[i], linear[i], beta[i]), unit[i], damping)
-        evidence = all_evidence[i]
-        offset_evidences_inplace(h, b, error, tables, evidence, parts)
-        mixture.weights_inplace(evidence, log_pi[groups[i]], new_phi)
-        new_divergence, lost = offset_average_inplace(h, b, error, tables, new_phi, parts, out)
-        moved = shifted = 0.0
-        for t in range(n_steps):
-            change[t] = out[0, t] / unit[i] - beta[i, t]
-            moved += h[t] * (change[t] * unit[i]) ** 2
-        for k in range(n_components):
-            shifted += abs(new_phi[k] - phi[i, k])
-        if moved < STILL[0] and shifted < STILL[1]:
-            continue
-        for t in range(n_steps):
-            beta[i, t] += change[t]
-            variance[i, t] = out[1, t] / unit[i] ** 2
-            curvature[i, t] = h[t]
-            linear[i, t] = b[t]
-        phi[i] = new_phi
-        divergence[i] = new_divergence
-        update_score_inplace(columns[1], i, change, rows)
-        if not some_unknown:
-            continue
-        reach = max(h.sum(), SMALLEST)
-        for t in range(n_steps):
-            gone = (1.0 / kept[i, t] - 1.0) * out[1, t] + lost / reach
-            credit[i, t] = (damping if error > 0.0 else 1.0) * h[t] * gone / precision[t]
-        far += moved
-        if far > FAR and effects[0].shape[0] > 0:
-            refresh_inplace(rows[0], rows[1], rows[2], precision, step_offsets, effects)
-            far = 0.0
-
-
-@dataclass
-class _Work(RowWork):
-    """Passes over the features of a Bound: intercepts are averaged over their components."""
-
-    problem: Bound
-    state: Posterior
-    stuck: bool = False
-    flat: bool = False
-    unchecked: bool = False
-    _tables: tuple[Components, Tables] | None = None
-
-    @property
-    def tables(self) -> Tables:
-        """Those of the present components, made once."""
-        if self._tables is None or self._tables[0] is not self.state.components:
-            self._tables = self.state.components, self.state.components.tables()
-        return self._tables[1]
-
-    def _variance(self) -> FloatArray:
-        return self.state.variance
-
-    @property
-    def _starts_at_points(self) -> bool:
-        quadratic = self.problem.family.quadratic
-        return not quadratic and not self.state.curvature.any() and bool(self.state.beta.any())
-
-    def update_intercepts(self) -> float:
-        """Intercepts given the rest."""
-        given = self.problem, self.state, self.score, self.curvature
-        return average_intercepts(*given, damping=self.damping, flat=self.flat)
-
-    def free_intercepts(self) -> None:
-        """Let constant intercepts move.
-
-        Steps that are checked would be compared with a bound of constant intercepts, which the same
-        intercepts do not reach under the wider prior: no step would be taken. So they begin anew.
-        """
-        self.flat = False
-        if not self.problem.family.bounded:
-            self.state.intercept_h[:] = 0.0
-            self.set_intercepts()
-
-    def stuck_above(self, least: float) -> bool:
-        """Whether no step raises the bound, and not because there is next to nothing to gain.
-
-        What unknown effects of groups cost is known roughly, and the best posterior with it.
-        """
-        if not self.problem.family.bounded:
-            least = max(least, CLOSE * self.problem.n_rows)
-        close = self.problem.row_groups is not None and abs(self.shortfall) < least
-        return self.stuck and not close
-
-    def end_at_full_step(self, features: IntArray) -> None:
-        """Posteriors of a step that was shortened are too sure; at the end the step is whole.
-
-        Means are next to their best, and hardly move.
-        """
-        if self.problem.family.bounded:
-            return
-        backup, before = self.state.copy(), self.problem.value(self.state)
-        self.damping = 1.0
-        self._update(features)
-        if not self.problem.value(self.state) > before - MOST_LOST * self.problem.n_rows:
-            self.restart(backup)
-
-    def account_for_groups(self, features: IntArray) -> None:
-        """Find out what it costs some paths that effects of groups are unknown.
-
-        That depends on variances and curvatures, which change little after the first round; it is
-        found once, so that every pass raises the same bound, and at the end for paths that matter.
-        """
-        bound, posterior = self.problem, self.state
-        if bound.row_groups is None:
-            return
-        self.survey()
-        precision = bound.precision(posterior)
-        weights = bound.by_row(precision) * self.curvature
-        lost = lost_information(bound, posterior, weights, features)
-        kept, offset = with_unknown_effects(precision * self.squares, lost)
-        posterior.kept[features], posterior.offset[features] = kept[features], offset[features]
-        squares = precision * bound.intercept_squares(self.curvature)
-        lost = lost_by_columns(bound, posterior, weights, bound.intercepts.columns)
-        found = with_unknown_effects(squares, lost)
-        posterior.intercept_kept, posterior.intercept_offset = found
-        # What was found with another information says nothing about the next step.
-        for array in (posterior.curvature, posterior.linear):
-            array[features] = 0.0
-        posterior.intercept_h[:] = posterior.intercept_b[:] = 0.0
-        # Posteriors of another information have no part in the bound: the next step is not checked.
-        self.unchecked = True
-
-    def update_shared(self) -> None:
-        """Shared directions given the rest."""
-        update_shared(self.problem, self.state, self.score, self.curvature, self.damping)
-
-    def begin_with_shared(self) -> None:
-        """Intercepts, shared directions and noise by themselves, before any path is updated.
-
-        Paths updated first would each take a piece of what all columns have in common.
-        """
-        if self.problem.shared is None:
-            return
-        value = self.problem.value(self.state)
-        for _ in range(N_FIRST):
-            self._guarded_update(np.empty(0, dtype=np.int64))
-            last, value = value, self.problem.value(self.state)
-            if value - last < FIRST_RISE:
-                break
-
-    def update(self, order: IntArray) -> None:
-        """One pass over intercepts, the paths in `order` and the noise."""
-        self.set_groups()
-        if self.unchecked:
-            self.unchecked = False
-            self.damping = 1.0 if self.problem.family.bounded else CREEP
-            self._update(order)
-            self.damping = 1.0
-        elif self._starts_at_points:
-            # Paths given as a start have no posterior yet, whose divergence could be compared:
-            # one cautious step is taken unchecked.
-            self.damping = CAUTION
-            self._update(order)
-            self.damping = 1.0
-        else:
-            self.stuck = not np.isfinite(self._guarded_update(order))
-
-    def set_groups(self) -> None:
-        """Effects of groups by themselves, until they are close to the best given the rest.
-
-        Where the family's model is one, the update in a pass is the best already.
-        """
-        bound, nothing = self.problem, np.empty(0, dtype=np.int64)
-        if bound.row_groups is None or bound.family.bounded:
-            return
-
-        def step() -> float:
-            self.begin(nothing)
-            update_groups(bound, self.state, self.score, self.curvature, self.damping)
-            self.settle(nothing)
-            return 0.0
-
-        value = bound.value(self.state)
-        for _ in range(N_GROUP_STEPS):
-            self.guarded(step, lambda state: bound.value(cast("Posterior", state)))
-            last, value = value, bound.value(self.state)
-            if value - last < FIRST_RISE:
-                break
-        self.damping = 1.0
-
-    def _guarded_update(self, order: IntArray) -> float:
-        """A pass that does not lower the bound: 0, or infinity if none was found."""
-
-        def step() -> float:
-            self._update(order)
-            return 0.0
-
-        return self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
-
-    def _update(self, order: IntArray) -> None:
-        bound, posterior = self.problem, self.state
-        self.begin(order)
-        # Updates take effects of groups for unknown, and for the best there are given the rest:
-        # they go first, and follow.
-        rows, learn = (self.score, self.curvature), order.size in {0, bound.design.n_features}
-        update_groups(bound, posterior, *rows, learn=learn)
-        self.update_intercepts()
-        update_groups(bound, posterior, *rows, learn=False)
-        self.update_shared()
-        update_groups(bound, posterior, *rows, learn=False)
-        steps = bound.precision(posterior), bound.design.step_offsets, self.damping
-        effects = group_arrays(bound, posterior)
-        for block in self.update_blocks(order):
-            features = block.take(bound.groups), block.take(bound.unit)
-            prior = (self.tables, posterior.log_pi, *features)
-            paths = block.take_all(posterior.path_arrays)
-            unknown = posterior.kept, posterior.offset, posterior.credit
-            if bound.row_groups is not None:
-                unknown = block.take_all(unknown)
-            at_hand = effects if block.features is None else NO_EFFECTS
-            _update_paths_inplace(block.inputs, steps, prior, paths, unknown, at_hand)
-            block.put_back()
-        if bound.row_groups is not None and posterior.row_groups is not None:
-            posterior.row_groups.settle(bound.row_groups)  # their means have followed the paths
-        self.settle(order)
-        bound.update_noise(posterior)
 
 
 @dataclass(frozen=True)
@@ -373,7 +55,7 @@ class CAVISolver(Solver[Bound, Posterior]):
     def run(self, run: Run[Bound, Posterior]) -> SolverResult[Posterior]:
         """Ascend until a round raises the bound by less than RISE (or RISE_SLOW) tol per row."""
         pairs = zip(run.problems, run.states, strict=True)
-        climb = _Climb(run, [_Work(bound, posterior) for bound, posterior in pairs])
+        climb = _Climb(run, [PathWork(bound, posterior) for bound, posterior in pairs])
         n_rows = max(run.problems[0].n_rows, 1.0)  # of weights far below 1 a nat is much
         reason = StopReason.MAX_ITER
         rise, last = np.inf, -np.inf
@@ -411,7 +93,7 @@ class _Climb:
     """Passes over all paths or the live ones, each recorded with the bound it reached."""
 
     run: Run[Bound, Posterior]
-    works: list[_Work]
+    works: list[PathWork]
     backup: tuple[Posterior, ...] | None = None
 
     @property
@@ -560,7 +242,7 @@ class _Climb:
             _learn_boldly(self.works, n_em_steps)
 
 
-def _learn_boldly(works: list[_Work], n_em_steps: int) -> None:
+def _learn_boldly(works: list[PathWork], n_em_steps: int) -> None:
     """Many EM steps for the weights at once, at the evidences the last updates found.
 
     Exact if features did not interact; they do, so the caller keeps a copy to go back to.
@@ -588,11 +270,11 @@ def _of(evidence: FloatArray, rows: BoolArray, columns: BoolArray) -> FloatArray
     return found if columns.all() else found[:, columns]
 
 
-def _order(work: _Work) -> IntArray:
+def _order(work: PathWork) -> IntArray:
     """Features by falling correlation with what the intercepts alone leave unexplained."""
     bound = work.problem
     if work.state.beta.any():
-        work = _Work(bound, bound.start_posterior())
+        work = PathWork(bound, bound.start_posterior())
         if not bound.family.quadratic:
             work.set_intercepts()
     work.survey()
@@ -602,7 +284,7 @@ def _order(work: _Work) -> IntArray:
     return work.update_order()
 
 
-def _learn_weights(works: list[_Work]) -> None:
+def _learn_weights(works: list[PathWork]) -> None:
     """The EM step for the weights, given the present posteriors."""
     counts = np.sum([work.problem.counts(work.state) for work in works], axis=0)
     first = works[0].state

@@ -285,14 +285,17 @@ def _known(problem: Problem, state: State, weights: FloatArray) -> tuple[Groups,
     return groups, Shrinkage.of(groups, groups.by_cell(weights), state.row_groups.variance)
 
 
-def with_unknown_effects(h: FloatArray, loss: Loss) -> tuple[FloatArray, FloatArray]:
+def with_unknown_effects(
+    h: FloatArray, loss: Loss, *, one_error: bool = True
+) -> tuple[FloatArray, FloatArray]:
     """What is left of curvatures (n, T), as shares, and (n,) variances of an error steps share.
 
     The information of a path with effects integrated out is a matrix. It is taken to be that of
     steps measured by themselves, to all of which one error was added (`priors.offset`): its
     diagonal is met up to a factor, its trace and its sum exactly. That is the matrix itself if
     effects are drawn anew in every step, if there is one step, and for covariates of groups in a
-    balanced panel.
+    balanced panel. Paths with seasons know no such error: without `one_error` every step has what
+    is known about a constant, which says too little about drift.
     """
     left = np.maximum(h - loss[0], LEAST_LEFT * h)
     total, squared = left.sum(axis=1), (left**2).sum(axis=1)
@@ -303,4 +306,7 @@ def with_unknown_effects(h: FloatArray, loss: Loss) -> tuple[FloatArray, FloatAr
         factor = 1.0 + np.where(total > 0, x * squared / total, 0.0)
         offset = np.where(x > 0, x / (factor * (factor - x * total)), 0.0)
     kept = np.where(h > 0, left * factor[:, None] / np.where(h > 0, h, 1.0), 1.0)
+    if not one_error:
+        kept /= 1.0 + (offset * (kept * h).sum(axis=1))[:, None]
+        offset = np.zeros_like(offset)
     return kept, offset

@@ -9,11 +9,12 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.objective import Problem, State
-from driftglm.priors.averaging import AveragedPath
+from driftglm.priors.averaging import AveragedPath, SeasonalPath
 from driftglm.priors.gaussian_path import best_intercept_dynamics, kl_divergence, posterior_inplace
 from driftglm.priors.learned import intercept_components, intercept_log_weights
 from driftglm.priors.mixture import with_empty_steps
 from driftglm.priors.offset import times_information
+from driftglm.priors.seasonal_grid import seasonal_intercept
 from driftglm.solvers.damping import damp_inplace
 
 SMALLEST = 1e-300
@@ -69,7 +70,7 @@ def average_intercepts(
     worst, intercepts = 0.0, problem.intercepts
     for j, h, b, offset in _each_intercept(problem, state, score, curvature, damping):
         kind = float(intercepts.scale[j]), bool(intercepts.static[j]) or flat
-        path = averaged_intercept(*kind, h.size)
+        path = averaged_intercept(*kind, h.size, intercepts.cycle)
         found = path.posterior(h, b, offset)
         if problem.row_groups is not None:
             whole = problem.design.by_step(curvature * intercepts.columns[j] ** 2)
@@ -78,22 +79,21 @@ def average_intercepts(
             less *= damping if offset > 0 else 1.0
             state.intercept_credit[j] = whole * found.variance + less
         state.intercept_divergence[j] = found.divergence
-        rho, phi, moving = path.components.rho, found.phi, float(found.phi[1:].sum())
-        mean_rho = float(phi[1:] @ rho[1:]) / moving if moving > 0 else 1.0
-        state.intercept_dynamics[j] = moving, mean_rho
+        state.intercept_dynamics[j] = path.dynamics(found.phi)
         worst = max(worst, _set_intercept(state, j, (found.mean, found.variance), h))
     return worst
 
 
 def intercept_forecast(
-    kind: tuple[float, bool], h: FloatArray, b: FloatArray, offset: float, n_steps: int
+    prior: tuple[float, bool, int], h: FloatArray, b: FloatArray, offset: float, n_steps: int
 ) -> tuple[float, float]:
     """Mean and variance `n_steps` after the last, averaged over an intercept's components.
 
-    `kind` is the prior's scale, and whether it is constant.
+    `prior` is the intercept's scale, whether it is constant, and the steps of a cycle.
     """
     h, b = with_empty_steps(h, b, n_steps)
-    found = averaged_intercept(*kind, h.size).posterior(h, b, offset)
+    scale, static, cycle = prior
+    found = averaged_intercept(scale, static, h.size, cycle).posterior(h, b, offset)
     return float(found.mean[-1]), float(found.variance[-1])
 
 
@@ -108,8 +108,15 @@ def forecast_of_dynamics(
 
 
 @lru_cache(maxsize=64)
-def averaged_intercept(scale: float, static: bool, n_timesteps: int) -> AveragedPath:
-    """The components of an intercept, which are asked for in every pass."""
+def averaged_intercept(
+    scale: float, static: bool, n_timesteps: int, cycle: int = 0
+) -> AveragedPath:
+    """The components of an intercept, which are asked for in every pass.
+
+    One that is constant has no season, nor has any if `cycle` is 0.
+    """
+    if cycle and not static:
+        return SeasonalPath(*seasonal_intercept(scale, n_timesteps, cycle))
     components = intercept_components(scale, n_timesteps, static=static)
     return AveragedPath(components, intercept_log_weights(components.count))
 

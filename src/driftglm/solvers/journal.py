@@ -15,11 +15,12 @@ import numpy as np
 from driftglm.exceptions import DataError
 from driftglm.objective import GroupState, NoisePath, Posterior, SharedState, State
 from driftglm.priors.mixture import Components
+from driftglm.priors.seasons import SeasonalComponents
 from driftglm.solvers.coupling import Coupling
 
 Snapshot = dict[str, Any]
-CLASSES = (State, Posterior, SharedState, GroupState, NoisePath, Components)
-KINDS = {kind.__name__: kind for kind in CLASSES}
+STATES = State, Posterior, SharedState, GroupState, NoisePath, Components, SeasonalComponents
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in STATES}
 KIND, ARRAY, ITEMS = "kind", "array", "items"
 
 

@@ -19,6 +19,7 @@ from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.evaluation.scores import SCORES
 from driftglm.exceptions import DataError
 from driftglm.families import family_named
+from driftglm.fitting.settings import Seasonality
 from driftglm.registry import PRIORS
 from driftglm.tables.columns import near
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode, fit_encoder
@@ -62,11 +63,15 @@ class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def contestants(
-    names: Sequence[str], family: str, metric: object = "auto"
+    names: Sequence[str],
+    family: str,
+    metric: object = "auto",
+    seasonality: Seasonality = "auto",
 ) -> dict[str, BaseEstimator]:
     """Estimators by name: the baselines, columns brought to one scale, and drift models.
 
-    A metric that scores distributions has the baselines with normal errors.
+    A metric that scores distributions has the baselines with normal errors. The seasonality is that
+    of the learned prior; others have none.
     """
     known = (*BASELINES, *PRIORS)
     out: dict[str, BaseEstimator] = {}
@@ -76,7 +81,8 @@ def contestants(
             if metric in SCORES:
                 out[name] = WithNormalErrors(out[name])
         elif name in PRIORS:
-            out[name] = estimator_for(family, prior=name)
+            own = {"seasonality": seasonality} if name == "learned" else {}
+            out[name] = estimator_for(family, prior=name, **own)
         else:
             raise DataError(f"there is no model {name!r:.60}; {near(name, known)}")
     return out
@@ -90,6 +96,7 @@ def compare_table(
     models: Sequence[str] = DEFAULT,
     family: str = "auto",
     feature_groups: Groups | None = None,
+    seasonality: Seasonality = "auto",
     **options: Any,
 ) -> tuple[Comparison, Training]:
     """Compare models by name on the rows of a table.
@@ -108,6 +115,8 @@ def compare_table(
     feature_groups
         Kinds of features, for the learned prior alone: columns, features or patterns of their
         names, by name of the kind.
+    seasonality
+        Of the learned prior: steps a cycle, "auto" or None.
     **options
         Passed to `driftglm.evaluation.compare`, e.g. `cache_dir`.
 
@@ -119,7 +128,7 @@ def compare_table(
     encoder, features_of_all = encode(table, spec)  # checks the table before anything is fitted
     data = read_training(table, spec, family, features_of_all)
     _check_classes(data, models)
-    chosen = contestants(models, data.family, options.get("metric", "auto"))
+    chosen = contestants(models, data.family, options.get("metric", "auto"), seasonality)
     X, kinds = data.X, _kinds(encoder, chosen, feature_groups)
     if encoder.vocabulary is not None or any(each.kind == "levels" for each in encoder.columns):
         # Words and levels must be those of the training rows.

@@ -1,0 +1,235 @@
+"""Passes over the paths of one response: intercepts, effects of groups, shared directions, paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray
+from driftglm.objective import Bound, Posterior
+from driftglm.priors.mixture import Components, Tables
+from driftglm.priors.seasons import SeasonalComponents, SeasonTables
+from driftglm.solvers.groups import (
+    NO_EFFECTS,
+    group_arrays,
+    lost_by_columns,
+    lost_information,
+    update_groups,
+    with_unknown_effects,
+)
+from driftglm.solvers.intercepts import average_intercepts
+from driftglm.solvers.path_updates import update_paths_inplace, update_seasonal_paths_inplace
+from driftglm.solvers.rowstate import RowWork
+from driftglm.solvers.shared import update_shared
+
+CAUTION = 0.25
+"""Damping of the one step that is not checked: the first from paths given as a start."""
+CLOSE = 1e-3
+"""The same per row where the family's model is no bound."""
+N_GROUP_STEPS = 5
+"""Steps for the effects of groups alone, at most, where their model is no bound."""
+MOST_LOST = 0.01
+"""Nats a row by which a whole step at the end may lower the bound."""
+CREEP = 0.01
+"""Damping of a step that only brings posteriors in line with another information."""
+N_FIRST, FIRST_RISE = 30, 0.1
+"""Steps for intercepts and shared directions before the first update of a path, at most, and the
+rise of the bound (in nats) below which they end."""
+MANY = 500
+"""With more features, seasons are looked for in those that matter without one, only."""
+
+
+@dataclass
+class PathWork(RowWork):
+    """Passes over the features of a Bound: intercepts are averaged over their components."""
+
+    problem: Bound
+    state: Posterior
+    stuck: bool = False
+    flat: bool = False
+    unchecked: bool = False
+    _tables: tuple[Components, Tables | SeasonTables] | None = None
+
+    @property
+    def tables(self) -> Tables | SeasonTables:
+        """Those of the present components, made once."""
+        components = self.state.components
+        if self._tables is None or self._tables[0] is not components:
+            found: Tables | SeasonTables = components.tables()
+            if isinstance(components, SeasonalComponents):
+                found = components.season_tables(thrifty=len(self.state.beta) > MANY)
+            self._tables = components, found
+        return self._tables[1]
+
+    def _variance(self) -> FloatArray:
+        return self.state.variance
+
+    @property
+    def _starts_at_points(self) -> bool:
+        quadratic = self.problem.family.quadratic
+        return not quadratic and not self.state.curvature.any() and bool(self.state.beta.any())
+
+    def update_intercepts(self) -> float:
+        """Intercepts given the rest."""
+        given = self.problem, self.state, self.score, self.curvature
+        return average_intercepts(*given, damping=self.damping, flat=self.flat)
+
+    def free_intercepts(self) -> None:
+        """Let constant intercepts move.
+
+        Steps that are checked would be compared with a bound of constant intercepts, which the same
+        intercepts do not reach under the wider prior: no step would be taken. So they begin anew.
+        """
+        self.flat = False
+        if not self.problem.family.bounded:
+            self.state.intercept_h[:] = 0.0
+            self.set_intercepts()
+
+    def stuck_above(self, least: float) -> bool:
+        """Whether no step raises the bound, and not because there is next to nothing to gain.
+
+        What unknown effects of groups cost is known roughly, and the best posterior with it.
+        """
+        if not self.problem.family.bounded:
+            least = max(least, CLOSE * self.problem.n_rows)
+        close = self.problem.row_groups is not None and abs(self.shortfall) < least
+        return self.stuck and not close
+
+    def end_at_full_step(self, features: IntArray) -> None:
+        """Posteriors of a step that was shortened are too sure; at the end the step is whole.
+
+        Means are next to their best, and hardly move.
+        """
+        if self.problem.family.bounded:
+            return
+        backup, before = self.state.copy(), self.problem.value(self.state)
+        self.damping = 1.0
+        self._update(features)
+        if not self.problem.value(self.state) > before - MOST_LOST * self.problem.n_rows:
+            self.restart(backup)
+
+    def account_for_groups(self, features: IntArray) -> None:
+        """Find out what it costs some paths that effects of groups are unknown.
+
+        That depends on variances and curvatures, which change little after the first round; it is
+        found once, so that every pass raises the same bound, and at the end for paths that matter.
+        """
+        bound, posterior = self.problem, self.state
+        if bound.row_groups is None:
+            return
+        self.survey()
+        precision = bound.precision(posterior)
+        weights = bound.by_row(precision) * self.curvature
+        lost = lost_information(bound, posterior, weights, features)
+        one_error = not bound.cycle
+        kept, offset = with_unknown_effects(precision * self.squares, lost, one_error=one_error)
+        posterior.kept[features], posterior.offset[features] = kept[features], offset[features]
+        squares = precision * bound.intercept_squares(self.curvature)
+        lost = lost_by_columns(bound, posterior, weights, bound.intercepts.columns)
+        found = with_unknown_effects(squares, lost, one_error=one_error)
+        posterior.intercept_kept, posterior.intercept_offset = found
+        # What was found with another information says nothing about the next step.
+        for array in (posterior.curvature, posterior.linear):
+            array[features] = 0.0
+        posterior.intercept_h[:] = posterior.intercept_b[:] = 0.0
+        # Posteriors of another information have no part in the bound: the next step is not checked.
+        self.unchecked = True
+
+    def update_shared(self) -> None:
+        """Shared directions given the rest."""
+        update_shared(self.problem, self.state, self.score, self.curvature, self.damping)
+
+    def begin_with_shared(self) -> None:
+        """Intercepts, shared directions and noise by themselves, before any path is updated.
+
+        Paths updated first would each take a piece of what all columns have in common.
+        """
+        if self.problem.shared is None:
+            return
+        value = self.problem.value(self.state)
+        for _ in range(N_FIRST):
+            self._guarded_update(np.empty(0, dtype=np.int64))
+            last, value = value, self.problem.value(self.state)
+            if value - last < FIRST_RISE:
+                break
+
+    def update(self, order: IntArray) -> None:
+        """One pass over intercepts, the paths in `order` and the noise."""
+        self.set_groups()
+        if self.unchecked:
+            self.unchecked = False
+            self.damping = 1.0 if self.problem.family.bounded else CREEP
+            self._update(order)
+            self.damping = 1.0
+        elif self._starts_at_points:
+            # Paths given as a start have no posterior yet, whose divergence could be compared:
+            # one cautious step is taken unchecked.
+            self.damping = CAUTION
+            self._update(order)
+            self.damping = 1.0
+        else:
+            self.stuck = not np.isfinite(self._guarded_update(order))
+
+    def set_groups(self) -> None:
+        """Effects of groups by themselves, until they are close to the best given the rest.
+
+        Where the family's model is one, the update in a pass is the best already.
+        """
+        bound, nothing = self.problem, np.empty(0, dtype=np.int64)
+        if bound.row_groups is None or bound.family.bounded:
+            return
+
+        def step() -> float:
+            self.begin(nothing)
+            update_groups(bound, self.state, self.score, self.curvature, self.damping)
+            self.settle(nothing)
+            return 0.0
+
+        value = bound.value(self.state)
+        for _ in range(N_GROUP_STEPS):
+            self.guarded(step, lambda state: bound.value(cast("Posterior", state)))
+            last, value = value, bound.value(self.state)
+            if value - last < FIRST_RISE:
+                break
+        self.damping = 1.0
+
+    def _guarded_update(self, order: IntArray) -> float:
+        """A pass that does not lower the bound: 0, or infinity if none was found."""
+
+        def step() -> float:
+            self._update(order)
+            return 0.0
+
+        return self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
+
+    def _update(self, order: IntArray) -> None:
+        bound, posterior = self.problem, self.state
+        self.begin(order)
+        # Updates take effects of groups for unknown, and for the best there are given the rest:
+        # they go first, and follow.
+        rows, learn = (self.score, self.curvature), order.size in {0, bound.design.n_features}
+        update_groups(bound, posterior, *rows, learn=learn)
+        self.update_intercepts()
+        update_groups(bound, posterior, *rows, learn=False)
+        self.update_shared()
+        update_groups(bound, posterior, *rows, learn=False)
+        steps = bound.precision(posterior), bound.design.step_offsets, self.damping
+        effects = group_arrays(bound, posterior)
+        seasonal = isinstance(posterior.components, SeasonalComponents)
+        update: Any = update_seasonal_paths_inplace if seasonal else update_paths_inplace
+        for block in self.update_blocks(order):
+            features = block.take(bound.groups), block.take(bound.unit)
+            prior = (self.tables, posterior.log_pi, *features)
+            paths = block.take_all(posterior.path_arrays)
+            unknown = posterior.kept, posterior.offset, posterior.credit
+            if bound.row_groups is not None:
+                unknown = block.take_all(unknown)
+            at_hand = effects if block.features is None else NO_EFFECTS
+            update(block.inputs, steps, prior, paths, unknown, at_hand)
+            block.put_back()
+        if bound.row_groups is not None and posterior.row_groups is not None:
+            posterior.row_groups.settle(bound.row_groups)  # their means have followed the paths
+        self.settle(order)
+        bound.update_noise(posterior)
