@@ -17,6 +17,7 @@ from peer_text import lbfgs_text
 from driftglm import DriftRegressor, DriftTextModel
 from driftglm.evaluation.fingerprint import digest
 from driftglm.exceptions import DataWarning
+from driftglm.solvers import path_work
 
 BYTES = 24
 """A value, a row number and what is read and written of the row, a nonzero and pass."""

@@ -106,7 +106,7 @@ n_starts, keep_data, freq, seasonality, max_iter, tol, verbose, random_state, n_
         return self.noise
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
+    def fit(  # noqa: PLR0913 (what rows may come with)
         self,
         X: MatrixLike,
         y: ArrayLike,

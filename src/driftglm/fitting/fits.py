@@ -71,8 +71,8 @@ class InterceptFit:
             h[j], b[j], _ = intercept_information(problem, state, j, *rates)
         posterior = state.intercept_mean, state.intercept_variance, state.intercept_dynamics
         some = problem.intercepts
-        prior = some.scale, some.static, state.intercept_offset, some.cycle
-        return cls(*posterior, h, b, *prior)
+        offset = state.intercept_offset
+        return cls(*posterior, h, b, some.scale, some.static, offset, some.cycle)
 
     def ahead(self, n_steps: int) -> Moments:
         """Mean and variance `n_steps` after the last, with the dynamics found for each."""

@@ -208,7 +208,7 @@ class Bound(Problem):
         return np.asarray(super().uncertainty(state) + paths)
 
     def group_credit(self, state: State) -> FloatArray:
-        """(T,) by how much less paths and intercepts add, since effects of groups make up for it."""
+        """(T,) by how much less paths and intercepts add, as effects of groups make up for it."""
         return np.asarray(super().group_credit(state) + cast("Posterior", state).credit.sum(axis=0))
 
     def counts(self, posterior: Posterior) -> FloatArray:

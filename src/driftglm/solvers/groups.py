@@ -96,8 +96,7 @@ def log_evidence(
     groups: Groups, information: FloatArray, linear: FloatArray, variance: FloatArray
 ) -> float:
     """Of the cells, compared with no effects at all."""
-    found: float = _log_evidence(groups.first_cells, information, linear, variance)
-    return found
+    return float(_log_evidence(groups.first_cells, information, linear, variance))
 
 
 @kernel
@@ -123,7 +122,7 @@ def _log_evidence(
         if product > HUGE:
             lost += np.log(product)
             product = 1.0
-    return 0.5 * (gained - lost - np.log(product))
+    return float(0.5 * (gained - lost - np.log(product)))
 
 
 def best_variances(

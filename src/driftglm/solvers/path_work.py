@@ -1,4 +1,4 @@
-"""Passes over the paths of one response: intercepts, effects of groups, shared directions, paths."""
+"""Passes over one response: intercepts, effects of groups, shared directions, paths."""
 
 from __future__ import annotations
 
