@@ -92,7 +92,7 @@ def main():
     """Run and print."""
     parser = argparse.ArgumentParser()
     sets = ["worlds", "beijing_pm25", "bike_hour", "elec2"]
-    parser.add_argument("--sets", nargs="+", default=sets[:3], choices=sets)
+    parser.add_argument("--sets", nargs="+", default=sets, choices=sets)
     parser.add_argument("--seeds", type=int, default=8)
     args = parser.parse_args()
     with warnings.catch_warnings():

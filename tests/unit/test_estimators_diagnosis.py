@@ -69,9 +69,14 @@ def test_a_season_of_months_is_found_though_the_intercept_follows_it():
     panel = simulate_panel(n_features=4, n_timesteps=60, rows_per_step=20)
     months = pd.period_range("2001-01", periods=60, freq="M")[panel.time]
     shape = np.random.default_rng(3).normal(size=12)
-    model = DriftRegressor().fit(panel.X, panel.y + shape[panel.time % 12], time=months)
+    y = panel.y + shape[panel.time % 12]
+    model = DriftRegressor(seasonality=None).fit(panel.X, y, time=months)
     found = model.diagnose().set_index("check").loc["season"]
     assert "repeat every 12" in found["finding"]
+    assert "seasonality=12" in found["advice"]
+    seasonal = DriftRegressor().fit(panel.X, y, time=months)
+    assert seasonal.seasonality_ == 12
+    assert "season" not in set(seasonal.diagnose()["check"])
     high, low = np.argmax(shape), np.argmin(shape)
     assert f"-{high + 1:02d} and lowest in those such as" in found["finding"]
     assert found["finding"].endswith(f"-{low + 1:02d}")
