@@ -66,6 +66,7 @@ class Averaged(Forecaster):
     """A mixture that answers as one forecaster; the fields are those of the drifting one."""
 
     parts: tuple[Part, ...] = ()
+    spread: float = 1.0
 
     @classmethod
     def of(cls, forecasters: tuple[Forecaster, ...], history: History) -> Averaged:
@@ -78,7 +79,7 @@ class Averaged(Forecaster):
         ]
         total = sum(weight for *_, weight in weighed)
         parts = tuple(Part(name, fit, weight / total) for name, fit, weight in weighed)
-        return cls(**vars(forecasters[0]), parts=parts)
+        return cls(**vars(forecasters[0]), parts=parts, spread=history.spread)
 
     @property
     def weights(self) -> FloatArray:
@@ -115,6 +116,10 @@ class Averaged(Forecaster):
         means, variances = [each.mean for each in found], [each.variance for each in found]
         together = (np.concatenate(each) for each in (weights, means, variances))
         return NoiseDistribution(*together)
+
+    def spread_at(self, codes: IntArray | int) -> float | FloatArray:
+        """What variances of forecasts are multiplied by: after the last step, what was learned."""
+        return np.where(np.asarray(codes) >= self.n_timesteps, self.spread, 1.0)
 
     def shape_at(self, codes: IntArray | int) -> float | FloatArray:
         """The family's own parameter: after the last step the geometric mean of the parts."""

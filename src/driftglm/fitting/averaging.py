@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
+from scipy.special import ndtri
 
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError, DataWarning
-from driftglm.fitting.averaged import FIT_OF, Part, steps_of
+from driftglm.fitting.averaged import FIT_OF, Averaged, Part, steps_of
 from driftglm.fitting.checkpoint import Checkpoint
 from driftglm.fitting.history import (
     LEAST_DENSITY,
@@ -47,6 +48,8 @@ ROUGH, LAST = 30.0, 3.0
 BRIEF = 5
 """Passes of such a fit that goes on from another, at most: its paths are close to their end."""
 GROWTH = 2
+SURE = 3e-5
+"""Rows further out than four deviations count as that far."""
 KINDS = ("drifting", "static", "pooled")
 SEASONAL = ("seasonal", "seasonal-static")
 """Fits that are made besides where steps come in cycles. The first says which paths have a season,
@@ -162,7 +165,7 @@ def with_history(
                 fits = averaging.fits(live, cut, fits, ROUGH, found.as_of(cut))
             finally:
                 cut.close()
-        history = history.then(_scores(rows, code, fits, history.names))
+        history = history.then(_scores(rows, code, fits, history))
         if averaging.settings.verbose:
             _say(int(code), history)
     live = _live(history, fits, averaging.kinds)
@@ -224,16 +227,14 @@ def _live(history: History, fits: dict[str, Forecaster], known: tuple[str, ...])
     return [kind for kind in kinds if kind in trusted] or kinds
 
 
-def _scores(
-    rows: Rows, code: int, fits: dict[str, Forecaster], names: tuple[str, ...]
-) -> StepScores:
+def _scores(rows: Rows, code: int, fits: dict[str, Forecaster], history: History) -> StepScores:
     """What the forecasters say of the rows of a step, which none of them has seen."""
-    now = np.flatnonzero(rows.codes == code)
+    now, names = np.flatnonzero(rows.codes == code), history.names
     parts = {name: Part(name, fits[FIT_OF[name]], 1.0) for name in names if FIT_OF[name] in fits}
     steps = steps_of(list(parts.values()), code)
     means, variances = rows.step_moments(code, [step for each in steps for step in each])
     log_density = np.full((now.size, len(names)), -np.inf)
-    n_responses = len(steps[0])
+    n_responses, moments = len(steps[0]), {}
     for j, (name, part) in enumerate(parts.items()):
         columns = slice(j * n_responses, (j + 1) * n_responses)
         eta = means[:, columns], variances[:, columns]
@@ -241,8 +242,35 @@ def _scores(
             shared = part.forecaster.group_moments(rows.group[now], code)
             eta = eta[0] + shared[0], eta[1] + shared[1]
         log_density[:, names.index(name)] = _log_densities(rows, now, code, part, eta)
+        moments[name] = eta
     n_before = np.unique(rows.codes[rows.codes < code]).size
-    return StepScores.of(int(code), n_before, log_density, rows.weights[now])
+    spread = np.nan
+    if rows.family.noise_drifts and "drifting" in fits:
+        ordered = (fits["drifting"], *(fit for kind, fit in fits.items() if kind != "drifting"))
+        spread = _spread(rows, now, code, Averaged.of(ordered, history), moments)
+    return StepScores.of(int(code), n_before, log_density, rows.weights[now], spread)
+
+
+def _spread(
+    rows: Rows,
+    now: IntArray,
+    code: int,
+    average: Averaged,
+    moments: dict[str, tuple[FloatArray, FloatArray]],
+) -> float:
+    """Mean squared normal quantile of where rows lie in the average's forecast: 1 if right."""
+    weighed = [
+        (part.weight, *(each[:, 0] for each in moments[part.name])) for part in average.parts
+    ]
+    mean = np.sum([w * m for w, m, _ in weighed], axis=0)
+    variance = np.sum([w * (v + (m - mean) ** 2) for w, m, v in weighed], axis=0)
+    if not (np.isfinite(mean).all() and np.isfinite(variance).all()):
+        return np.nan
+    law = law_of(
+        rows.family, replace(average, spread=1.0), code, mean + rows.exposure[now], variance
+    )
+    places = ndtri(np.clip(law.cdf(rows.y[now]), SURE, 1.0 - SURE))
+    return float(np.average(places**2, weights=rows.weights[now]))
 
 
 def _log_densities(

@@ -32,6 +32,9 @@ MOST_ROWS = 2000
 LEAST_DENSITY, MOST_SURPRISED = -1e4, 50.0
 """Logarithms that are taken for no density at all, and for the largest surprise: one row does not
 rule a forecaster out for ever."""
+N_EXPECTED, MOST_SPREAD = 1.0, 4.0
+"""Steps that the guess is worth that forecasts are as wide as they should be, and the largest
+factor that one step may ask for."""
 N_STEPS, STILL = 300, 1e-10
 """EM steps for the weights, at most, and the change of a weight below which they end."""
 PRIOR_ROWS = {"drifting": 1.5, "held": 0.8, "static": 0.1, "pooled": 0.1}
@@ -59,6 +62,9 @@ class StepScores:
         (n,) of these rows, adding up to 1.
     mean
         (K,) mean over all rows.
+    spread
+        Mean squared deviation of the rows from what their average said, in units of what it
+        expected; NaN where that was not looked at.
     """
 
     code: int
@@ -67,10 +73,16 @@ class StepScores:
     log_density: FloatArray
     weight: FloatArray
     mean: FloatArray
+    spread: float = np.nan
 
     @classmethod
     def of(
-        cls, code: int, n_before: int, log_density: FloatArray, weight: FloatArray
+        cls,
+        code: int,
+        n_before: int,
+        log_density: FloatArray,
+        weight: FloatArray,
+        spread: float = np.nan,
     ) -> StepScores:
         """From all rows of a step, thinned out where there are many.
 
@@ -88,7 +100,7 @@ class StepScores:
             places = np.searchsorted(reached, (np.arange(MOST_ROWS) + 0.5) / MOST_ROWS)
             chosen = order[np.minimum(places, share.size - 1)]
             log_density, share = log_density[chosen], np.full(MOST_ROWS, 1.0 / MOST_ROWS)
-        return cls(code, n_before, n_rows, np.ascontiguousarray(log_density), share, mean)
+        return cls(code, n_before, n_rows, np.ascontiguousarray(log_density), share, mean, spread)
 
 
 @dataclass(frozen=True)
@@ -130,6 +142,20 @@ class History:
     def weight(self, name: str) -> float:
         """That of one forecaster now."""
         return float(self.current[self.names.index(name)])
+
+    @property
+    def spread(self) -> float:
+        """How much wider or narrower forecasts should be than their parts say, as a variance.
+
+        An average is closer to what happens than its parts are, which the parts cannot know; or
+        steps were wilder than any of them expected. So the deviations of the last steps count,
+        beside a guess of one.
+        """
+        found = np.array([each.spread for each in self.scores])
+        counts = DISCOUNT ** np.arange(found.size)[::-1]
+        known = np.isfinite(found)
+        told = float(np.sum(counts[known] * np.clip(found[known], 1 / MOST_SPREAD, MOST_SPREAD)))
+        return (N_EXPECTED + told) / (N_EXPECTED + float(counts[known].sum()))
 
     @property
     def codes(self) -> IntArray:

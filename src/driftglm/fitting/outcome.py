@@ -128,6 +128,11 @@ class Forecaster:
             return NoiseDistribution(*self.noise_path.at_step(code))
         return NoiseDistribution(*self.noise_path.ahead(code - self.n_timesteps + 1))
 
+    def spread_at(self, codes: IntArray | int) -> float | FloatArray:
+        """What variances of forecasts are multiplied by in the steps of some rows."""
+        del codes
+        return 1.0
+
     def shape_at(self, codes: IntArray | int) -> float | FloatArray:
         """The family's own parameter in the steps of some rows."""
         del codes

@@ -50,6 +50,9 @@ def law_of(
 ) -> Distribution:
     """What y may be: eta of so much mean and variance, and all the noise that there may be."""
     nodes, weights = forecaster.noise_nodes(codes)
+    if family.noise_drifts:  # elsewhere noise is no variance of its own
+        wider = np.atleast_1d(forecaster.spread_at(codes))
+        nodes, variance = nodes * wider[:, None], variance * wider
     shape = cast("float", forecaster.shape_at(codes))  # or one a row, which forecasts take as well
     parts = [family.at(at, shape).predictive(mean, variance, at) for at in nodes.T]
     return parts[0] if len(parts) == 1 else Mixture(tuple(parts), weights)
