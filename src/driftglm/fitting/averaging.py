@@ -101,6 +101,10 @@ class Averaging:
         )
         runs = Runs(settings, self.checkpoint)
         used = rows.pooled() if pooled else rows
+        if kind != "drifting" and rows.group is not None and not rows.groups_recur:
+            # Effects of groups that never come back do not help to forecast, and what holds
+            # between such groups does: it is not what holds within them.
+            used = used.ungrouped()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)

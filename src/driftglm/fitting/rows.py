@@ -107,6 +107,18 @@ class Rows:
             return None  # every row is a group of its own
         return Groups(cell.ravel().astype(np.int64), group, self.n_groups, keys, constant, anew)
 
+    @property
+    def groups_recur(self) -> bool:
+        """Whether a group is there in more than one step."""
+        if self.group is None or self.occasion is None:
+            return False
+        pairs = np.unique(np.column_stack([self.group, self.occasion]), axis=0)
+        return bool(np.unique(pairs[:, 0]).size < len(pairs))
+
+    def ungrouped(self) -> Rows:
+        """The same rows, taken for independent."""
+        return replace(self, group=None, occasion=None, n_groups=0)
+
     def responses(self) -> list[Rows]:
         """The rows of every regression to be fitted: one, or one a class."""
         return [replace(self, y=y) for y in self.family.responses(self.y)]

@@ -1,0 +1,177 @@
+"""Rows that belong together: intervals of panels, days of a month, firms, and what groups cost.
+
+    python benchmarks/groups.py [--parts panels beijing tenk scale] [--write docs/results/groups.md]
+
+Panels: 150 groups of 6 steps, an effect a group, noise of the same size; 90 % intervals of a
+covariate of rows and of one that is constant within groups, with `groups=` and without. Beijing:
+hourly pollution by month, days as groups and a cycle of twelve months; every even month from 24 on.
+Reports: firms as groups, 2003-05. Scale: 24,000 rows, 10,000 words, 8,000 groups.
+"""
+
+import argparse
+import time as clock
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from distributions import beijing_pm25, tenk_1996_2005
+from joblib import Parallel, delayed
+from mda10k import markdown
+from real_sets import data_folder
+from threadpoolctl import threadpool_limits
+
+from driftglm import DriftRegressor
+from driftglm.experiments.words import WordSelector
+
+LEVEL = 0.9
+
+
+def panel(seed, n_groups=150, n_steps=6):
+    """Whether intervals hold the truth: shares of steps, by covariate and model."""
+    rng = np.random.default_rng(seed)
+    group, step = np.repeat(np.arange(n_groups), n_steps), np.tile(np.arange(n_steps), n_groups)
+    between, within = rng.normal(size=n_groups)[group], rng.normal(size=group.size)
+    X = np.column_stack([between, within, rng.normal(size=(group.size, 3))])
+    y = 0.7 * between + 0.5 * within + rng.normal(size=n_groups)[group]
+    y += rng.normal(size=group.size)
+    out = {}
+    for name, given in {"groups": {"groups": group}, "none": {}}.items():
+        model = DriftRegressor(extrapolate="forecast").fit(X, y, time=step, **given)
+        low, high = model.coef_interval(LEVEL)
+        held = [(low[:, j] <= truth) & (truth <= high[:, j]) for j, truth in enumerate((0.7, 0.5))]
+        out |= {f"between, {name}": held[0].mean(), f"within, {name}": held[1].mean()}
+    return out
+
+
+def panels(jobs, first=5000, count=100):
+    """Coverage over panels of seeds never used before."""
+    found = pd.DataFrame(Parallel(jobs)(delayed(panel)(first + s) for s in range(count)))
+    table = pd.DataFrame({"coverage": found.mean(), "standard error": found.sem()})
+    table.index.name = f"{count} panels"
+    return table.map(lambda v: f"{v:.3f}")
+
+
+def month(X, y, time, day, step):
+    """Squared error, log score, coverage and drifting effects of one origin."""
+    past, now, out = time < step, time == step, {}
+    options = {
+        "neither": ({}, False),
+        "days": ({}, True),
+        "cycle": ({"seasonality": 12}, False),
+        "both": ({"seasonality": 12}, True),
+    }
+    for name, (params, grouped) in options.items():
+        given = {"groups": day[past]} if grouped else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = DriftRegressor(**params).fit(X[past], y[past], time=time[past], **given)
+        low, high = model.predict_interval(X[now], level=LEVEL).T
+        kinds = model.summary()["kind"]
+        out[name] = {
+            "squared error": np.mean((model.predict(X[now]) - y[now]) ** 2),
+            "log score": -model.log_score(X[now], y[now]),
+            "coverage": np.mean((low <= y[now]) & (y[now] <= high)),
+            "drifting effects": kinds.isin(["drifting", "sign-flip"]).sum(),
+        }
+    return pd.DataFrame(out).T
+
+
+def beijing(jobs):
+    """Days as groups, drawn anew in every month, and seasons."""
+    found, folder = beijing_pm25(False), data_folder("beijing_pm25")
+    if found is None:
+        return None
+    table = pd.read_csv(folder / "pm25.csv.gz").dropna(subset=["pm2.5"])
+    day = (table["month"] * 100 + table["day"] + 10_000 * table["year"]).to_numpy()
+    rows = found.X, found.y, found.time, day
+    steps = range(24, 60, 2)
+    parts = Parallel(jobs)(delayed(month)(*rows, step) for step in steps)
+    table = sum(parts) / len(parts)
+    table.index.name = "mean of 18 months"
+    return table.map(lambda v: f"{v:.4g}")
+
+
+def year(X, y, time, firm, step):
+    """Squared error and log score of one year of reports."""
+    past, now = time < step, time == step
+    chosen = WordSelector(first=101, last=10_101, n_extra=1).fit(X[past])
+    X_past, X_now = chosen.transform(X[past]), chosen.transform(X[now])
+    out = {}
+    for name in ("without", "firms"):
+        given, known = ({}, {}) if name == "without" else ({"groups": firm[past]},) * 2
+        known = {"groups": firm[now]} if known else {}
+        model = DriftRegressor(always_in=[-1]).fit(X_past, y[past], time=time[past], **given)
+        error = np.mean((model.predict(X_now, **known) - y[now]) ** 2)
+        out[name] = {"squared error": error, "log score": -model.log_score(X_now, y[now], **known)}
+    return pd.DataFrame(out).T
+
+
+def tenk(jobs):
+    """Firms as groups."""
+    found, folder = tenk_1996_2005(False), data_folder("tenk_1996_2005")
+    if found is None:
+        return None
+    reports = pd.read_csv(folder / "docs.csv.gz")
+    firm = reports.loc[reports["past"].notna(), "cusip"].astype(str).to_numpy()
+    rows = found.X, found.y, found.time, firm
+    parts = Parallel(jobs)(delayed(year)(*rows, step) for step in (2003, 2004, 2005))
+    table = sum(parts) / len(parts)
+    table.index.name = "mean of 2003-05"
+    return table.map(lambda v: f"{v:.4g}")
+
+
+def scale(jobs):
+    """Seconds at the paper's scale with and without groups, alternating, best of three."""
+    del jobs
+    rng, shape, n_steps = np.random.default_rng(0), (24_000, 10_000), 9
+    often = np.arange(1, shape[1] + 1) ** -0.6
+    often = np.minimum(often * 1250 / often.sum(), 0.9)
+    columns = [rng.choice(shape[0], rng.binomial(shape[0], q), replace=False) for q in often]
+    starts = np.concatenate([[0], np.cumsum([len(each) for each in columns])])
+    X = sp.csc_matrix((np.ones(starts[-1]), np.concatenate(columns), starts), shape=shape).tocsr()
+    step = np.sort(rng.integers(0, n_steps, shape[0]))
+    group = rng.integers(0, 8000, shape[0])
+    active = rng.choice(shape[1], 60, replace=False)
+    y = X[:, active] @ rng.normal(0, 0.3, 60) + 0.3 * rng.normal(size=8000)[group]
+    y += 0.35 * rng.normal(size=shape[0])
+    best = {"without": np.inf, "8,000 groups": np.inf}
+    for _ in range(3):
+        for name, given in {"without": {}, "8,000 groups": {"groups": group}}.items():
+            began = clock.perf_counter()
+            DriftRegressor(extrapolate="forecast").fit(X, y, time=step, **given)
+            best[name] = min(best[name], clock.perf_counter() - began)
+    table = pd.DataFrame({"seconds": best})
+    table["ratio"] = table["seconds"] / best["without"]
+    table.index.name = "paper scale"
+    return table.map(lambda v: f"{v:.2f}")
+
+
+PARTS = {"panels": panels, "beijing": beijing, "tenk": tenk, "scale": scale}
+
+
+def main():
+    """Run and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--write", type=Path, default=None)
+    args = parser.parse_args()
+    lines = ["# Rows that belong together", ""]
+    lines += ["    python benchmarks/groups.py --write docs/results/groups.md", ""]
+    lines += [__doc__.split("\n\n")[2].replace("\n", " ").strip(), ""]
+    for name in args.parts:
+        with threadpool_limits(1):
+            table = PARTS[name](args.jobs)
+        if table is None:
+            print(f"the data of {name} are not here; skipped", flush=True)
+            continue
+        print(markdown(table), "\n", flush=True)
+        lines += [markdown(table), ""]
+    if args.write:
+        args.write.write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
