@@ -113,7 +113,7 @@ def test_the_routes_for_large_problems_reach_the_same_minimum(
     model = maker(strength=4.0, always_in=[0], tol=1e-10)
     direct = clone(model).fit(X, y, sample_weight=weights)
     monkeypatch.setattr(quadratic, "DIRECT", 3)
-    monkeypatch.setattr(quadratic, "DENSE_LIMIT", 3)
+    monkeypatch.setattr(quadratic, "SMALL", 3)
     large = clone(model).fit(X, y, sample_weight=weights)
     assert_allclose(large.coef_, direct.coef_, atol=1e-5)
     assert_allclose(large.intercept_, direct.intercept_, atol=1e-5)

@@ -21,7 +21,7 @@ from driftglm._warnings import warn
 from driftglm.baselines.family_loss import TEXT, FamilyLoss, has_classes
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
-from driftglm.baselines.tuning import Chain, Params
+from driftglm.baselines.tuning import LONG, SHORT, Chain, Params, Patience
 from driftglm.data.checks import check_weights
 from driftglm.data.features import feature_mask
 from driftglm.estimators.scores import share_explained
@@ -63,9 +63,9 @@ class Baseline(TextMethods, Storable, BaseEstimator):
     """How many steps are used, up to the last that has rows; None: all."""
 
     @property
-    def leaves_chains(self) -> bool:
-        """Whether fits take so long that candidates clearly behind the best end a search."""
-        return bool(self.family == TEXT)
+    def patience(self) -> Patience:
+        """When a search ends whose candidates are clearly behind the best."""
+        return SHORT if self.family == TEXT else LONG
 
     @abstractmethod
     def _chains(self, rows: Rows, X_new: Matrix) -> Iterator[Chain]:

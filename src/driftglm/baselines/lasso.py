@@ -8,9 +8,10 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.baselines.irls import solve_path
+from driftglm.baselines.lasso_quadratic import LassoQuadratic
 from driftglm.baselines.pooled import AllSteps, PooledBaseline
 from driftglm.baselines.problem import Problem
-from driftglm.baselines.quadratic import LassoQuadratic, Quadratic
+from driftglm.baselines.quadratic import Quadratic
 from driftglm.baselines.strength import lasso_strengths
 from driftglm.baselines.text import TextKind
 

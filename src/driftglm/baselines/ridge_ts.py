@@ -23,7 +23,7 @@ from driftglm.baselines.quadratic import DIRECT
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import fixed_scale
 from driftglm.baselines.text import TextKind
-from driftglm.baselines.tuning import Chain, Params
+from driftglm.baselines.tuning import SHORT, Chain, Params, Patience
 from driftglm.estimators import DriftGLM, DriftRegressor
 from driftglm.exceptions import ConvergenceWarning, DataWarning
 from driftglm.families import Family
@@ -92,9 +92,9 @@ class RidgeTS(Baseline):
     tol: float = dataclasses.field(default=1e-3, kw_only=True)
 
     @property
-    def leaves_chains(self) -> bool:
+    def patience(self) -> Patience:
         """Its fits take longer than those of all others together."""
-        return True
+        return SHORT
 
     def tunable_params(self) -> dict[str, float | None]:
         """Parameters given as numbers, those still to be chosen as None."""

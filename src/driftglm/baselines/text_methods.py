@@ -37,7 +37,7 @@ class TextMethods(Parameters):
 
     _text_kind: ClassVar[TextKind]
     window: int | None
-    leaves_chains: Any
+    patience: Any
 
     @abstractmethod
     def tunable_params(self) -> dict[str, float | None]:
@@ -53,7 +53,7 @@ class TextMethods(Parameters):
     ) -> Params:
         """The parameters of the candidate of least error."""
         errors = (((params, error(found)) for params, found in chain) for chain in chains)
-        choice = choose(errors, leave=self.leaves_chains)
+        choice = choose(errors, patience=self.patience)
         if choice.at_edge:
             warn_at_edge(type(self).__name__, choice.params)
         return choice.params

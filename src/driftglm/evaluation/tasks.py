@@ -92,7 +92,7 @@ class ChainTask:
         chains = chain_predictions(self.model, data, self.fold.train, test)
         choice: Choice = choose(
             (((params, error(prediction)) for params, prediction in chain) for chain in chains),
-            leave=split_pipeline(self.model)[1].leaves_chains,
+            patience=split_pipeline(self.model)[1].patience,
         )
         facts = {
             "params": choice.params,
