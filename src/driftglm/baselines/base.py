@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from driftglm._typing import BoolArray, FloatArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.baselines.family_loss import TEXT, FamilyLoss, has_classes
+from driftglm.baselines.quadratic import SMALL
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
 from driftglm.baselines.tuning import LONG, SHORT, Chain, Params, Patience
@@ -63,9 +64,11 @@ class Baseline(TextMethods, Storable, BaseEstimator):
     """How many steps are used, up to the last that has rows; None: all."""
 
     @property
-    def patience(self) -> Patience:
-        """When a search ends whose candidates are clearly behind the best."""
-        return SHORT if self.family == TEXT else LONG
+    def patience(self) -> Patience | None:
+        """When a search ends whose candidates are clearly behind the best; None: never."""
+        if self.family == TEXT:
+            return SHORT
+        return LONG if self.n_features_in_ > SMALL else None
 
     @abstractmethod
     def _chains(self, rows: Rows, X_new: Matrix) -> Iterator[Chain]:

@@ -66,8 +66,9 @@ class LassoAll(_Lasso, AllSteps):
     always_in
         Features (names, positions or masks) that are not penalised.
     standardize
-        Divide penalised columns that are not binary by their standard deviation inside;
-        coefficients are reported in the units of X.
+        Divide penalised columns that are not binary by their standard deviation inside, so that
+        one strength suits columns in any units; coefficients are reported in the units of X. False:
+        penalise them as they are. Effects of a text are never divided.
     freq
         Length of a timestep, as in `driftglm.DriftRegressor`.
     max_iter, tol
@@ -87,7 +88,7 @@ class LassoAll(_Lasso, AllSteps):
     --------
     >>> import numpy as np
     >>> X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0.0, 1.0, 2.0])
-    >>> model = LassoAll(strength=0.5).fit(X, y)      # 1/2 sum (y - b - x a)^2 + |a| / 2
+    >>> model = LassoAll(strength=0.5, standardize=False).fit(X, y)      # 1/2 sum (y - b - x a)^2 + |a| / 2
     >>> model.coef_.round(6).tolist(), round(model.intercept_, 6)
     ([0.75], 1.0)
     """

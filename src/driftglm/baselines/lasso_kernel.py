@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+import numpy as np
+
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
 
 GAP_EVERY = 10
 NEARLY_STILL = 1e-2
 """Moves of this share of the tolerance call for a look at the duality gap."""
+
+SparseParts: TypeAlias = tuple[IntArray, IntArray, FloatArray]
+"""Starts, unsigned indices and values of a sparse matrix."""
 
 
 @kernel
@@ -89,21 +96,41 @@ def add_products_inplace(
 
 
 @kernel
-def column_products_inplace(
-    rows: tuple[IntArray, IntArray, FloatArray],
-    columns: tuple[IntArray, IntArray, FloatArray],
-    fresh: IntArray,
-    out: FloatArray,
+def products_with_all_inplace(
+    rows: SparseParts, columns: SparseParts, fresh: IntArray, out: FloatArray
 ) -> None:
-    """Inner products of some columns of a sparse matrix with all of them.
+    """Add inner products of some columns of a sparse matrix with all of them.
 
-    The matrix is given by rows and by columns: starts, indices and values. The cost is that of the
-    rows where the columns are not zero.
+    The matrix is given by rows and by columns. The cost is that of the rows where the columns are
+    not zero. Indices are unsigned: signed ones would be looked at twice.
     """
     starts, within, values = rows
     column_starts, places, entries = columns
     for k in range(fresh.shape[0]):
+        along = out[k]
         for a in range(column_starts[fresh[k]], column_starts[fresh[k] + 1]):
-            entry = entries[a]
-            for b in range(starts[places[a]], starts[places[a] + 1]):
-                out[k, within[b]] += entry * values[b]
+            entry, row = entries[a], places[a]
+            for b in range(starts[row], starts[row + 1]):
+                along[within[b]] += entry * values[b]
+
+
+@kernel
+def products_with_some_inplace(
+    columns: SparseParts, fresh: IntArray, some: IntArray, n_rows: int, out: FloatArray
+) -> None:
+    """Add inner products of some columns of a sparse matrix with some others.
+
+    The cost is that of the others, once for every column.
+    """
+    starts, places, entries = columns
+    full = np.zeros(n_rows)
+    for k in range(fresh.shape[0]):
+        for a in range(starts[fresh[k]], starts[fresh[k] + 1]):
+            full[places[a]] = entries[a]
+        for i in range(some.shape[0]):
+            total = 0.0
+            for b in range(starts[some[i]], starts[some[i] + 1]):
+                total += entries[b] * full[places[b]]
+            out[k, i] += total
+        for a in range(starts[fresh[k]], starts[fresh[k] + 1]):
+            full[places[a]] = 0.0

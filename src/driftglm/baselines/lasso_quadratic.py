@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.baselines.columns import is_sparse, with_values
 from driftglm.baselines.gram import column_products
-from driftglm.baselines.lasso_kernel import column_products_inplace, descend_inplace, duality_gap
+from driftglm.baselines.lasso_kernel import (
+    SparseParts,
+    descend_inplace,
+    duality_gap,
+    products_with_all_inplace,
+    products_with_some_inplace,
+)
 from driftglm.baselines.problem import Problem, Solution, Squares
 from driftglm.baselines.quadratic import RANK, SMALL, Quadratic
 
 MOST_SWEEPS = 20_000
 FEWEST_NEW = 50
 """So many columns may join at a time, or as many as are there already."""
+SHORT_ROW = 250
+"""Nonzeros of a row up to which products with all columns are made at once."""
 MOST_STORED = 25_000_000
 """Products of joined columns with all others that are kept, in numbers (200 MB)."""
 
@@ -45,10 +54,9 @@ class LassoQuadratic(Quadratic):
             self.across = self.products
         elif is_sparse(self.X):
             length = np.asarray(with_values(self.X, self.X.data**2).sum(axis=0)).ravel()
-            self.across = np.zeros((0, n_columns))
-            by_column = self.X.tocsc()
-            self.rows = self.X.indptr, self.X.indices, self.X.data
-            self.columns = by_column.indptr, by_column.indices, by_column.data
+            short = self.X.nnz <= SHORT_ROW * self.X.shape[0]
+            self.across = np.zeros((0, n_columns)) if short else None
+            self.rows, self.columns = _parts(self.X), _parts(self.X.tocsc())
         else:
             length = np.einsum("nj,nj->j", self.X, self.X)
         # What free columns explain (a constant, say) has nothing left but rounding errors.
@@ -119,11 +127,15 @@ class LassoQuadratic(Quadratic):
         if not is_sparse(self.X):
             found = self.X[:, fresh].T @ self.X[:, self.joined]
             return np.asarray(found - net @ self.explained[:, self.joined])
+        if self.across is None:
+            found = -(net @ self.explained[:, self.joined])
+            n_rows = self.X.shape[0]
+            products_with_some_inplace(self.columns, fresh, self.joined, n_rows, found)
+            return np.asarray(found)
         found = -(net @ self.explained)
-        column_products_inplace(self.rows, self.columns, fresh, found)
-        if self.across is not None:
-            stored = self.across.size + found.size <= MOST_STORED
-            self.across = np.vstack([self.across, found]) if stored else None
+        products_with_all_inplace(self.rows, self.columns, fresh, found)
+        stored = self.across.size + found.size <= MOST_STORED
+        self.across = np.vstack([self.across, found]) if stored else None
         return np.asarray(found[:, self.joined])
 
     def _descend(
@@ -139,3 +151,8 @@ class LassoQuadratic(Quadratic):
         out = np.zeros_like(beta)
         out[self.joined] = few
         return out, bool(converged)
+
+
+def _parts(X: sp.csr_array | sp.csc_array) -> SparseParts:
+    """The arrays of a sparse matrix, indices unsigned."""
+    return X.indptr.astype(np.int64), X.indices.view(f"u{X.indices.itemsize}"), X.data

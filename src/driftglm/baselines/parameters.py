@@ -21,7 +21,7 @@ class Parameters:
     family: str = "gaussian"
     fit_intercept: bool = True
     always_in: VectorLike = None
-    standardize: bool = False
+    standardize: bool = True
     freq: str | int | None = None
     max_iter: int = 100
     tol: float = 1e-6

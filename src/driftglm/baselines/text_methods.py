@@ -53,7 +53,7 @@ class TextMethods(Parameters):
     ) -> Params:
         """The parameters of the candidate of least error."""
         errors = (((params, error(found)) for params, found in chain) for chain in chains)
-        choice = choose(errors, patience=self.patience)
+        choice = choose(errors, patience=lambda: self.patience)
         if choice.at_edge:
             warn_at_edge(type(self).__name__, choice.params)
         return choice.params
@@ -95,11 +95,8 @@ class TextMethods(Parameters):
         return codes
 
     def _read_text(self, counts: MatrixLike, effects: MatrixLike, time: VectorLike) -> Documents:
-        if self.always_in is not None or self.standardize:
-            raise DataError(
-                "always_in and standardize do not apply to family='text'; scale the effects "
-                "themselves if they are not indicators."
-            )
+        if self.always_in is not None:
+            raise DataError("always_in does not apply to family='text'; leave it out.")
         names, table = column_names(counts), read_counts(counts, None)
         self._words = [f"w{j}" for j in range(table.shape[1])] if names is None else names
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,8 +45,9 @@ class Patience:
 
 SHORT = Patience(3, 0.02, 8)
 """For fits that take minutes."""
-LONG = Patience(6, 0.03, 14)
-"""For fits that take seconds: of 36 candidates that span ten or five powers of ten."""
+LONG = Patience(4, 0.02, 10)
+"""For fits to many columns, whose weak penalties fit noise: 36 candidates span five powers of ten
+or ten. To few columns all are fitted: there an error that rises over six may still fall."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,13 @@ class Choice:
     at_edge: bool
 
 
-def choose(chains: Iterable[Errors], *, patience: Patience | None = None) -> Choice:
+def choose(
+    chains: Iterable[Errors], *, patience: Callable[[], Patience | None] = lambda: None
+) -> Choice:
     """Least error over all chains. Ties go to the earlier candidate, the stronger penalty.
 
-    With `patience`, a chain is left once it is clearly behind its own best.
+    With `patience`, a chain is left once it is clearly behind its own best. It is asked for when
+    there are candidates: a model knows the size of its data no earlier.
     """
     best: Choice | None = None
     n_tried = 0
@@ -85,7 +89,7 @@ def choose(chains: Iterable[Errors], *, patience: Patience | None = None) -> Cho
 
 
 def _follow(
-    chain: Errors, patience: Patience | None
+    chain: Errors, patience: Callable[[], Patience | None]
 ) -> tuple[list[Params], list[float], bool]:
     """Candidates and errors up to where the chain was left, and whether it ran to its end."""
     params: list[Params] = []
@@ -93,7 +97,8 @@ def _follow(
     for candidate, error in chain:
         params.append(candidate)
         errors.append(error if np.isfinite(error) else np.inf)
-        if patience is not None and patience.is_over(errors):
+        rule = patience()
+        if rule is not None and rule.is_over(errors):
             return params, errors, False
     return params, errors, True
 
