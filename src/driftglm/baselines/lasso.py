@@ -71,6 +71,8 @@ class LassoAll(_Lasso, AllSteps):
         penalise them as they are. Effects of a text are never divided.
     freq
         Length of a timestep, as in `driftglm.DriftRegressor`.
+    time
+        A column of X (of text: of the effects) that holds the times, as there.
     max_iter, tol
         Most reweighting steps, and the tolerance of every inner solver.
 

@@ -260,9 +260,10 @@ class RidgeTS(Baseline):
 
     def _eta(self, X: MatrixLike, time: VectorLike) -> FloatArray:
         """Linear predictor of every row with the coefficients of its own step (or the next)."""
+        check_is_fitted(self, "coef_")
+        X, time = self._split_time(X, time)
         if time is None:
             return super()._eta(X, None)
-        check_is_fitted(self, "coef_")
         new = self._read_new(X)
         # A step after the last holds the last coefficients.
         codes = np.minimum(self._axis.encode(time, new.shape[0]), len(self.timesteps_) - 1)

@@ -16,6 +16,7 @@ from driftglm.baselines.parameters import Parameters
 from driftglm.baselines.text import Documents, TextKind, TextPenalty, next_log_likelihood
 from driftglm.baselines.tuning import Chain, Params, choose, warn_at_edge
 from driftglm.data.timesteps import fit_axis
+from driftglm.estimators.time_column import split_time
 from driftglm.exceptions import ConvergenceWarning, DataError
 from driftglm.fitting.text_data import column_names, read_counts
 from driftglm.fitting.text_fit import TextFit, TextStep
@@ -94,6 +95,11 @@ class TextMethods(Parameters):
         self.timesteps_ = self._axis.labels
         return codes
 
+    def _split_time(self, X: MatrixLike, time: VectorLike) -> tuple[Any, Any]:
+        """New rows and their times, if these are in a column."""
+        freq = self._axis.freq if self._axis.kind == "period" else self.freq
+        return split_time(X, time, self.time, freq)
+
     def _read_text(self, counts: MatrixLike, effects: MatrixLike, time: VectorLike) -> Documents:
         if self.always_in is not None:
             raise DataError("always_in does not apply to family='text'; leave it out.")
@@ -125,6 +131,7 @@ class TextMethods(Parameters):
     ) -> FloatArray:
         """(n_docs,) log-likelihood of every document's tokens."""
         check_is_fitted(self, "background_")
+        effects, time = self._split_time(effects, time)
         docs = self._read_new_text(counts, effects)
         out = np.empty(docs.codes.size)
         for members, step in self._at_steps(time, out.size):
@@ -135,6 +142,7 @@ class TextMethods(Parameters):
     def log_prob(self, effects: MatrixLike, time: VectorLike = None) -> FloatArray:
         """(n_docs, V) log probabilities of the words."""
         check_is_fitted(self, "background_")
+        effects, time = self._split_time(effects, time)
         rows = self._read_new(effects)
         out = np.empty((rows.shape[0], self.background_.size))
         for members, step in self._at_steps(time, rows.shape[0]):

@@ -59,6 +59,10 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
     freq
         Length of a timestep: an integer for integer times (default 1), a pandas period alias
         ("Y", "Q", "M", ...) for dates.
+    time
+        A column of X, which must be a frame then, that holds the times; it is no feature. It may be
+        texts too, such as 2019Q1, 2019-W05, Jan-2019 or 2019-01-31, or yyyymm. Frames that lack it
+        are predicted as of the step after the last. Times given as an array go first.
     max_iter, tol
         Most passes over the features, and when to stop: for a mode, the gradient of any
         coefficient times its posterior standard deviation; for the learned prior, ten times
