@@ -75,6 +75,7 @@ def command(  # noqa: PLR0913
         Path, Option("--output", "-o", metavar="DIR", help="Folder for results; resumes there.")
     ],
     columns: opt.TableOptions,
+    layout: opt.FileOptions,
     tested: TestedSteps,
     models: Models = None,
     family: opt.FamilyOption = "auto",
@@ -94,7 +95,7 @@ def command(  # noqa: PLR0913
     from driftglm.tables.writing import check_writable
 
     folder = check_writable(output, folder=True)
-    table, spec = columns.read(data)
+    table, spec = columns.read(data, layout)
     if models is not None and not opt.names(models):
         fail("--models names none; leave it out for all, or name some, such as learned,lasso-all.")
     comparison, rows = compare_table(

@@ -26,6 +26,7 @@ def command(
     *,
     output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
     columns: opt.TableOptions,
+    layout: opt.FileOptions,
     family: opt.FamilyOption = "auto",
     always_in: Annotated[
         list[str] | None, Option(metavar="COLS", help="Columns that are never dropped.")
@@ -44,7 +45,7 @@ def command(
     from driftglm.tables.writing import check_writable
 
     check_writable(output, inputs=(data, columns.time_file))
-    table, spec = columns.read(data)
+    table, spec = columns.read(data, layout)
     known = list(table.frame.columns)
     with waiting(f"fitting {table.n_rows} rows"):
         encoder, features = encode(table, spec)

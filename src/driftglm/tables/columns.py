@@ -56,7 +56,8 @@ def is_number_column(values: pd.Series) -> bool:
 def numbers(table: Table, values: pd.Series, name: str, cure: str) -> FloatArray:
     """A column of a table as finite numbers; DataError names the first cells that hold none."""
     refuse_missing(values, name, cure)
-    found = pd.to_numeric(values.astype(object), errors="coerce").to_numpy(dtype=np.float64)
+    cells = values if values.dtype.kind in "fiu" else values.astype(object)
+    found = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
     bad = ~np.isfinite(found)
     if bad.any():
         what = "which is no finite number" if bad.sum() == 1 else "which are no finite numbers"

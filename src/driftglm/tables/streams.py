@@ -34,6 +34,8 @@ def iterate_tables(
     elif kind == ".parquet":
         for frame in _parquet_chunks(path, n_rows):
             yield reading.Table(frame, path.name)
+    elif kind in reading.BINARY or kind in reading.DELIMITED[1:]:
+        raise DataError(f"{path.name}: only .csv, .jsonl, .parquet and SVMlight become shards.")
     else:
         chunks = _csv_chunks if kind == ".csv" else _json_chunks
         are_numbers: dict[str, bool] = {}
