@@ -106,7 +106,7 @@ def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> N
     say(facts["learned"])
     if facts["trust"]:
         say(facts["trust"])
-    print_features(summary)
+    print_features(summary.assign(feature=[model.described(f) for f in summary["feature"]]))
 
 
 def _print_findings(found: pd.DataFrame) -> None:

@@ -130,8 +130,14 @@ def _encoding(path: Path) -> str:
 
 def _separator(path: Path, layout: Layout) -> str:
     """The separator under which the first lines have most cells, all as many as the header."""
-    with open_laid_out(path, layout) as stream:
-        lines = [line for line in islice(stream, N_SAMPLE) if line.strip()]
+    try:
+        with open_laid_out(path, layout) as stream:
+            lines = [line for line in islice(stream, N_SAMPLE) if line.strip()]
+    except UnicodeError as error:
+        raise DataError(
+            f"{path.name} is no text in {layout.encoding} ({error}); name its encoding (--encoding "
+            "cp1252), or save it as UTF-8."
+        ) from error
     best, most = ",", 1
     for mark in SEPARATORS:
         try:

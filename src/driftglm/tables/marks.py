@@ -15,9 +15,9 @@ from driftglm.tables.layout import Layout
 
 GROUPS = ",.' \u2019\u00a0\u202f_"
 N_LOOKED_AT = 20_000
-SURE_COMMA = re.compile(r"[+-]?\d*,(\d{1,2}|\d{4,})|[+-]?\d{1,3}(\.\d{3})+,\d+")
+SURE_COMMA = re.compile(r"[+-]?0,\d+|[+-]?\d*,(\d{1,2}|\d{4,})|[+-]?\d{1,3}(\.\d{3})+,\d+")
 """A comma that no group of thousands follows."""
-POINT = re.compile(r"[+-]?\d*\.(\d{1,2}|\d{4,})|[+-]?\d{1,3}(,\d{3})+\.\d+")
+POINT = re.compile(r"[+-]?0\.\d+|[+-]?\d*\.(\d{1,2}|\d{4,})|[+-]?\d{1,3}(,\d{3})+\.\d+")
 
 
 @dataclass(frozen=True)
