@@ -38,6 +38,23 @@ SHARED = ("prior", "extrapolate", "freq", "time", "max_iter", "tol", "verbose", 
 """Parameters that mean the same as those of the estimators of rows."""
 
 
+LEAST_TOKENS = 20
+"""Mean tokens of a document from which some word occurs twice in some document."""
+
+
+def warn_indicators(counts: object) -> None:
+    """Say so if all counts are 0 or 1, though documents are long: they may be no counts."""
+    values = getattr(counts, "data", None) if hasattr(counts, "tocsr") else None
+    if not isinstance(values, np.ndarray) or not values.size or values.max() > 1:
+        return
+    if values.sum() > LEAST_TOKENS * np.shape(counts)[0]:
+        warn(
+            "counts are all 0 or 1, though documents have many words; they seem to say whether a "
+            "word occurs, not how often. Pass counts: RankedVocabulary(binary=False).",
+            DataWarning,
+        )
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
     """Word counts given effects of the document, the effects' coefficients drifting over time.
@@ -180,6 +197,7 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         announce_compilation(sys.stderr)
         require_time(effects, time, self.time)
         effects, time = split_time(effects, time, self.time, self.freq)
+        warn_indicators(counts)
         workers = Workers(n_workers, checkpoint)
         self._report(fit_documents(self, counts, effects, time, self._plan(), workers))
         return self

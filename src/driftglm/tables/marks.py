@@ -56,7 +56,10 @@ class Marks:
         """
         if layout.decimal is not None or layout.thousands is not None:
             return cls(layout.decimal or ".", layout.thousands), ""
-        tried: list[tuple[Marks, re.Pattern[str]]] = [(cls(",", "."), SURE_COMMA), (cls(".", ","), POINT)]
+        tried: list[tuple[Marks, re.Pattern[str]]] = [
+            (cls(",", "."), SURE_COMMA),
+            (cls(".", ","), POINT),
+        ]
         for mark in " '\u2019":
             sure = re.compile(rf".*\d{mark}\d{{3}}.*")
             tried += [(cls(decimal, mark), sure) for decimal in ".,"]
