@@ -39,7 +39,7 @@ def tenk():
 
 
 def panel(seed=0):
-    """Twenty thousand rows of 2,600 words as rare as words are; 60 matter, and half of those drift."""
+    """Twenty thousand rows of 2,600 words, as rare as words are; 60 matter, half of them drift."""
     rng = np.random.default_rng(seed)
     n_rows = N_ROWS + N_ROWS // N_STEPS
     share = np.minimum(0.5, 20.0 / (np.arange(N_COLUMNS) + 20.0) + 0.002)
@@ -63,8 +63,8 @@ def panel(seed=0):
 
 CASES = {
     "tenk_1996_2005": tenk,
-    "beijing_pm25": lambda: beijing(),
-    "un_votes": lambda: un_votes(),
+    "beijing_pm25": beijing,
+    "un_votes": un_votes,
     "sparse panel": panel,
 }
 

@@ -77,7 +77,7 @@ FILES = [
 
 def calls(seed, n_calls):
     """Commands, each with at least one mistake."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     table = [name for name in BAD if name not in FIT_ONLY | COMPARE_ONLY | PREDICT_ONLY]
     for _ in range(n_calls):
         command = rng.choice(["fit", "fit", "compare", "predict", "report", "text"])

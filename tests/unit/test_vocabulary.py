@@ -240,13 +240,13 @@ def test_an_iterator_cannot_be_fitted_and_transformed_at_once():
 
 
 def test_pairs_and_stop_words():
-    texts = ["the interest rate of the bank", "an interest rate"]
+    texts = ["the discount rate of the bank", "an discount rate"]
     words = RankedVocabulary(first=1, last=None, ngrams=2, stop_words="english").fit(texts)
-    assert set(words.vocabulary_) == {"interest", "rate", "interest rate", "bank", "rate bank"}
+    assert set(words.vocabulary_) == {"discount", "rate", "discount rate", "bank", "rate bank"}
     words = RankedVocabulary(first=1, last=None, stop_words=["the", "of", "an"]).fit(texts)
-    assert set(words.vocabulary_) == {"interest", "rate", "bank"}
+    assert set(words.vocabulary_) == {"discount", "rate", "bank"}
     for wrong in ({"ngrams": 0}, {"ngrams": 1.5}, {"stop_words": "german"}):
-        with pytest.raises(DataError, match="allowed|list of words"):
+        with pytest.raises(DataError, match=r"allowed|list of words"):
             RankedVocabulary(first=1, last=None, **wrong).fit(texts)
 
 

@@ -61,11 +61,8 @@ def descend_inplace(
                 continue
             old = beta[j]
             aim = slope[j] + curvature * old
-            new = 0.0
-            if aim > strength:
-                new = (aim - strength) / curvature
-            elif aim < -strength:
-                new = (aim + strength) / curvature
+            beyond = max(abs(aim) - strength, 0.0)
+            new = (beyond if aim > 0.0 else -beyond) / curvature
             change = new - old
             if change != 0.0:
                 for i in range(n_columns):

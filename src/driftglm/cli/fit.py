@@ -21,7 +21,7 @@ FIGURES = ("inclusion_probability", "coef_first", "coef_last", "coef_next", "low
 
 
 @opt.flattened
-def command(
+def command(  # noqa: PLR0913
     data: opt.Data,
     *,
     output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Model file to write.")],

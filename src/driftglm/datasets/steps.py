@@ -115,12 +115,10 @@ def _are_months(values: pd.Series) -> bool:
 
 def _length(days: pd.Series, form: str | None) -> tuple[str | None, str]:
     """Length of a step that a format, or the days themselves, speak of, and why."""
-    if form == QUARTERS:
-        return "Q", "a quarter"
-    if form == WEEKS:
-        return "W", "a week of ISO 8601"
-    if form in MONTH_FORMATS:
-        return "M", "a month"
+    known = {QUARTERS: ("Q", "a quarter"), WEEKS: ("W", "a week of ISO 8601")}
+    known |= dict.fromkeys(MONTH_FORMATS, ("M", "a month"))
+    if form in known:
+        return known[form]
     distinct = days.drop_duplicates()
     if len(distinct) < FEWEST or (distinct != distinct.dt.normalize()).any():
         return None, ""
@@ -129,6 +127,6 @@ def _length(days: pd.Series, form: str | None) -> tuple[str | None, str]:
         return None, ""
     which = f"the {'first' if first else 'last'} day of a month, as in all rows"
     starts = distinct.dt.month if first else distinct.dt.month % 12 + 1
-    if starts.nunique() == 1:
+    if len(starts.unique()) == 1:
         return "Y", which
     return ("Q" if starts.isin([1, 4, 7, 10]).all() else "M"), which

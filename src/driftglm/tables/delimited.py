@@ -26,7 +26,7 @@ def read_delimited(
 ) -> tuple[pd.DataFrame, Layout, list[str]]:
     """Frame of a file, its layout, and what was guessed of that.
 
-    A column is numbers if all its cells are, or are missing. Texts that are the same are one object.
+    A column is numbers if all its cells are, or are missing. Equal texts are one object.
     """
     layout, said = settled(path, given)
     columns = _columns(path, layout, as_text)

@@ -1,4 +1,4 @@
-"""A table before it is encoded: which columns are features, what happens to gaps, what a step is."""
+"""A table before it is encoded: which columns are features, gaps, and what a step is."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -57,7 +57,7 @@ class Table:
     block: csr_matrix | None = None
     block_names: tuple[str, ...] = ()
     path: Path | None = None
-    layout: Layout = Layout()
+    layout: Layout = field(default_factory=Layout)
     said: tuple[str, ...] = ()
 
     @property

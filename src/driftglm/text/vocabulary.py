@@ -24,6 +24,7 @@ from driftglm.text.rows import SparseRows
 # Runs of letters and digits, those of one letter included; `\w` would take in the underscore.
 LETTERS_AND_DIGITS = r"[^\W_]+"
 MOST_NGRAMS = 5
+LONGEST_PATH, MOST_BLANKS = 255, 5
 Document = str | bytes | Path
 
 
@@ -83,7 +84,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
     array([[0., 1.]])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 (scikit-learn's way)
         self,
         first: int = 101,
         last: int | None = 10101,
@@ -221,7 +222,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
                 yield analyze(document)
             except OSError as error:
                 raise DataError(
-                    f"document {row}, the file {str(document)!r:.60}, cannot be read "
+                    f"document {row}, the file {_named(document)}, cannot be read "
                     f"({error.strerror}); pass paths of text files, or input='content' for texts."
                 ) from error
 
@@ -257,3 +258,10 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _named(path: object) -> str:
+    """A path as messages show it; what is too long or wordy for one is a text, and not shown."""
+    text = str(path)
+    is_text = len(text) > LONGEST_PATH or text.count(" ") > MOST_BLANKS
+    return f"(a text of {len(text)} letters)" if is_text else repr(text)
