@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
@@ -13,7 +14,9 @@ GAP_EVERY = 10
 NEARLY_STILL = 1e-2
 """Moves of this share of the tolerance call for a look at the duality gap."""
 
-SparseParts: TypeAlias = tuple[IntArray, IntArray, FloatArray]
+Indices: TypeAlias = NDArray[Any]
+"""Whole numbers of any size, as sparse matrices have them."""
+SparseParts: TypeAlias = tuple[IntArray, Indices, FloatArray]
 """Starts, unsigned indices and values of a sparse matrix."""
 
 
@@ -79,7 +82,7 @@ def descend_inplace(
 
 @kernel
 def add_products_inplace(
-    starts: IntArray, columns: IntArray, values: FloatArray, out: FloatArray
+    starts: Indices, columns: Indices, values: FloatArray, out: FloatArray
 ) -> None:
     """Add X'X of a sparse matrix stored by rows to the upper triangle of `out`."""
     for row in range(starts.shape[0] - 1):

@@ -53,7 +53,8 @@ class LassoQuadratic(Quadratic):
             self.products = found - self.explained.T @ self.explained
             self.across = self.products
         elif is_sparse(self.X):
-            length = np.asarray(with_values(self.X, self.X.data**2).sum(axis=0)).ravel()
+            lengths = with_values(self.X, self.X.data**2).sum(axis=0)
+            length = np.asarray(lengths, dtype=np.float64).ravel()
             short = self.X.nnz <= SHORT_ROW * self.X.shape[0]
             self.across = np.zeros((0, n_columns)) if short else None
             self.rows, self.columns = _parts(self.X), _parts(self.X.tocsc())

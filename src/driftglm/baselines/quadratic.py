@@ -50,14 +50,15 @@ class Quadratic:
         self.problem, self.squares, self.many = problem, squares, many
         target, weights = squares
         self.root = np.sqrt(weights)
-        self.X: Any = scaled_rows(problem.X, self.root)
+        X: Any = scaled_rows(problem.X, self.root)
+        self.X: Any = X
         self.free = problem.free * self.root[:, None]
         self.target = target * self.root
         vectors, singular, across = scipy.linalg.svd(self.free, full_matrices=False)
         # Collinear free columns (an always-in constant, say) span no more than one of them.
         kept = singular > RANK * singular.max(initial=0.0)
         self.basis = vectors[:, kept]
-        self.explained = np.asarray(self.basis.T @ self.X)
+        self.explained = np.asarray(self.basis.T @ X)
         self._from_basis = across[kept].T / singular[kept]
         self._target_within = self.basis.T @ self.target
 

@@ -180,7 +180,7 @@ def _step(steps: np.ndarray | pd.PeriodIndex, text: str) -> pd.Period | int:
             length = int(steps[1] - steps[0]) if len(steps) > 1 else 1
             return int(text) - (int(text) - int(steps[0])) % length
         unit = steps.freqstr.lstrip("0123456789")
-        length = steps.freq.n
+        length = getattr(steps.freq, "n", 1)
         typed = pd.Period(text, freq=unit)
         # A step of ten years holds all of them, not only its first.
         ahead = (typed.ordinal - steps[0].ordinal) // length

@@ -42,7 +42,7 @@ LEAST_TOKENS = 20
 """Mean tokens of a document from which some word occurs twice in some document."""
 
 
-def warn_indicators(counts: object) -> None:
+def warn_indicators(counts: Any) -> None:
     """Say so if all counts are 0 or 1, though documents are long: they may be no counts."""
     values = getattr(counts, "data", None) if hasattr(counts, "tocsr") else None
     if not isinstance(values, np.ndarray) or not values.size or values.max() > 1:

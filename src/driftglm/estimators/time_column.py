@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from driftglm._typing import MatrixLike, VectorLike
+from driftglm._typing import VectorLike
 from driftglm._warnings import warn
 from driftglm.data.features import listed
 from driftglm.data.timesteps import Freq, TimeAxis
@@ -18,9 +18,7 @@ from driftglm.datasets.steps import read_steps
 from driftglm.exceptions import DataError, DataWarning, TimeError
 
 
-def split_time(
-    X: MatrixLike, time: VectorLike, column: str | None, freq: Freq = None
-) -> tuple[Any, Any]:
+def split_time(X: Any, time: VectorLike, column: str | None, freq: Freq = None) -> tuple[Any, Any]:
     """A frame without its column of times, and the times; an array of times is used if given.
 
     The column may hold what `time` may, and texts: 2019Q1, 2019-W05, Jan-2019, 2019-01-31.

@@ -79,7 +79,7 @@ def _chunks(path: Path, layout: Layout, columns: list[str] | None = None) -> Any
     """Chunks of cells as they stand."""
     try:
         with open_laid_out(path, layout) as stream:
-            reading = {"dtype": str, "na_filter": False, "sep": layout.sep, "chunksize": CHUNK}
+            reading: Any = {"dtype": str, "na_filter": False, "sep": layout.sep, "chunksize": CHUNK}
             with pd.read_csv(stream, usecols=columns, **reading) as reader:
                 yield from reader
     except UnicodeDecodeError as error:

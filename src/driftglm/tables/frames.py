@@ -11,7 +11,6 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm._typing import MatrixLike
 from driftglm.exceptions import DataError
 from driftglm.tables.encoder import MISSING_WAYS, TableEncoder, TableSpec, fit_encoder
 from driftglm.tables.reading import Table
@@ -88,7 +87,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = frame.shape[1]
         return self
 
-    def transform(self, X: pd.DataFrame) -> MatrixLike:
+    def transform(self, X: pd.DataFrame) -> Any:
         """Features of the rows: a matrix, or with `keep` a frame."""
         check_is_fitted(self, "encoder_")
         frame = _frame(X)
@@ -97,7 +96,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return found
         names = self.encoder_.feature_names
         if issparse(found):
-            features = pd.DataFrame.sparse.from_spmatrix(found, index=frame.index, columns=names)
+            sparse: Any = pd.DataFrame.sparse
+            features = sparse.from_spmatrix(found, index=frame.index, columns=names)
         else:
             features = pd.DataFrame(found, index=frame.index, columns=names)
         return pd.concat([features, frame[list(self.keep)]], axis=1)

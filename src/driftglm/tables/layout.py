@@ -10,7 +10,7 @@ import zipfile
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from driftglm.exceptions import DataError
 
@@ -71,7 +71,8 @@ def open_packed(path: Path) -> IO[bytes]:
     """The bytes of a file; unpacked if its name ends in .gz or .zip."""
     kind = path.suffix.lower()
     if kind == ".gz":
-        return gzip.open(path)
+        unpacked: Any = gzip.open(path)  # noqa: SIM115 (the caller closes it)
+        return cast("IO[bytes]", unpacked)
     if kind != ".zip":
         return path.open("rb")
     try:
