@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 from driftglm import DriftRegressor
 
@@ -19,7 +20,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "images"
 NAMES = ["size", "age", "garden", "noise_1", "noise_2"]
 
 
-def example():
+def example() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Prices of houses in twelve years: size matters more and more, a garden changes its sign."""
     rng = np.random.default_rng(1)
     years, t = np.repeat(np.arange(2001, 2013), 60), np.repeat(np.arange(12), 60)
@@ -60,7 +61,7 @@ def main() -> None:
     save(figure, "forecast")
 
 
-def save(figure, name) -> None:
+def save(figure: Figure, name: str) -> None:
     """A small SVG without a date, so that a second run writes the same file."""
     figure.tight_layout()
     figure.savefig(FOLDER / f"result-{name}.svg", metadata={"Date": None})

@@ -89,7 +89,7 @@ class LassoQuadratic(Quadratic):
     def _slope(self, beta: FloatArray) -> FloatArray:
         """(n_columns,) slope of the fit along every column, the free ones at their best."""
         if self.across is not None and not np.delete(beta, self.joined).any():
-            slope = self.right - beta[self.joined] @ self.across
+            slope = self.right - beta[self.joined] @ self.across[: self.joined.size]
         else:
             eta = self.X @ beta
             within = self.explained @ beta
@@ -115,14 +115,13 @@ class LassoQuadratic(Quadratic):
             return
         fresh, n_old = np.flatnonzero(new), self.joined.size
         self.joined = np.concatenate([self.joined, fresh])
-        beside = self._products_of(fresh)
-        products = np.empty((self.joined.size, self.joined.size))
-        products[:n_old, :n_old] = self.products
-        products[n_old:] = beside
-        products[:n_old, n_old:] = beside[:, :n_old].T
-        self.products = products
+        n_joined = self.joined.size
+        beside = self._products_of(fresh, n_old)
+        self.products = _grown(self.products, n_joined, square=True)
+        self.products[n_old:n_joined, :n_joined] = beside
+        self.products[:n_old, n_old:n_joined] = beside[:, :n_old].T
 
-    def _products_of(self, fresh: IntArray) -> FloatArray:
+    def _products_of(self, fresh: IntArray, n_old: int) -> FloatArray:
         """(n_fresh, n_joined) products of columns that join, net of the free ones."""
         net = self.explained[:, fresh].T
         if not is_sparse(self.X):
@@ -133,10 +132,13 @@ class LassoQuadratic(Quadratic):
             n_rows = self.X.shape[0]
             products_with_some_inplace(self.columns, fresh, self.joined, n_rows, found)
             return np.asarray(found)
-        found = -(net @ self.explained)
+        if self.joined.size * self.X.shape[1] > MOST_STORED:
+            self.across = None
+            return self._products_of(fresh, n_old)
+        self.across = _grown(self.across, self.joined.size)
+        found = self.across[n_old : self.joined.size]
+        np.matmul(-net, self.explained, out=found)
         products_with_all_inplace(self.rows, self.columns, fresh, found)
-        stored = self.across.size + found.size <= MOST_STORED
-        self.across = np.vstack([self.across, found]) if stored else None
         return np.asarray(found[:, self.joined])
 
     def _descend(
@@ -152,6 +154,17 @@ class LassoQuadratic(Quadratic):
         out = np.zeros_like(beta)
         out[self.joined] = few
         return out, bool(converged)
+
+
+def _grown(products: FloatArray, n_needed: int, *, square: bool = False) -> FloatArray:
+    """Room for so many rows (and columns); twice as much as there was, so that it is rare."""
+    n_rows, n_columns = products.shape
+    if n_needed <= n_rows:
+        return products
+    room = max(n_needed, 2 * n_rows)
+    out = np.empty((room, room if square else n_columns))
+    out[:n_rows, :n_columns] = products
+    return out
 
 
 def _parts(X: sp.csr_array | sp.csc_array) -> SparseParts:

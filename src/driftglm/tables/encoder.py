@@ -254,10 +254,7 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
         raise DataError(f"column {name!r:.60} has no values; drop it (--drop).")
     if is_number_column(values) and not declared:
         return _number_column(values, name, spec.missing)
-    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
-    if odd:
-        kind = type(values.iloc[odd[0]]).__name__
-        raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
+    _refuse_nested(values, name)
     counts = Counter(GAP if level is None else level for level in as_strings(values))
     many = len(counts) > max(MANY_LEVELS, len(values) // 2)
     if not declared:
@@ -271,6 +268,14 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
         )
     rare = max(spec.rare, USUAL_RARE if many else 1)
     return Column(name, "levels", _levels(counts, name, rare, dict(spec.reference).get(name)))
+
+
+def _refuse_nested(values: pd.Series, name: str) -> None:
+    """Raise DataError if a cell holds a list or the like, as JSON may."""
+    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
+    if odd:
+        kind = type(values.iloc[odd[0]]).__name__
+        raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
 
 
 def _number_column(values: pd.Series, name: str, missing: str) -> Column:

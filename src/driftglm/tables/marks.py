@@ -56,29 +56,34 @@ class Marks:
         """
         if layout.decimal is not None or layout.thousands is not None:
             return cls(layout.decimal or ".", layout.thousands), ""
-        tried: list[tuple[Marks, re.Pattern[str]]] = [
-            (cls(",", "."), SURE_COMMA),
-            (cls(".", ","), POINT),
-        ]
-        for mark in " '\u2019":
-            sure = re.compile(rf".*\d{mark}\d{{3}}.*")
-            tried += [(cls(decimal, mark), sure) for decimal in ".,"]
         samples = {name: _sample(cells) for name, cells in columns.items()}
-        for marks, sure in tried:
+        for marks, sure in _tried():
             for name, sample in samples.items():
-                if not sample or not all(marks.shape.fullmatch(text) for text in sample):
-                    continue
-                shown = [text for text in sample if sure.fullmatch(text)]
-                groups = marks.thousands == "," and layout.sep == ","
-                if not (shown or groups):
-                    continue
-                option = f"--decimal '{marks.decimal}' --thousands '{marks.thousands}'"
-                text = shown[0] if shown else sample[0]
-                return (
-                    marks,
-                    f"column {name!r:.60}: {text!r:.30} is {marks.number(text):g} ({option}).",
-                )
+                text = marks.shown_by(sample, sure, commas_between_cells=layout.sep == ",")
+                if text is not None:
+                    option = f"--decimal '{marks.decimal}' --thousands '{marks.thousands}'"
+                    said = f"{text!r:.30} is {marks.number(text):g} ({option})."
+                    return marks, f"column {name!r:.60}: {said}"
         return None, ""
+
+    def shown_by(
+        self, sample: list[str], sure: re.Pattern[str], *, commas_between_cells: bool
+    ) -> str | None:
+        """A text of a column that can have no other marks; None if there is none."""
+        if not sample or not all(self.shape.fullmatch(text) for text in sample):
+            return None
+        shown = [text for text in sample if sure.fullmatch(text)]
+        groups = self.thousands == "," and commas_between_cells
+        return next(iter(shown), sample[0] if groups else None)
+
+
+def _tried() -> list[tuple[Marks, re.Pattern[str]]]:
+    """Marks that a file may have, and what only a number with these marks looks like."""
+    tried = [(Marks(",", "."), SURE_COMMA), (Marks(".", ","), POINT)]
+    for mark in " '\u2019":
+        sure = re.compile(rf".*\d{mark}\d{{3}}.*")
+        tried += [(Marks(decimal, mark), sure) for decimal in ".,"]
+    return tried
 
 
 def unmarked(texts: np.ndarray, marks: Marks) -> FloatArray | None:
