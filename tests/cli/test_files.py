@@ -120,7 +120,7 @@ REFUSED = {
     ),
     "an unknown feature": (
         lambda f: f.to_csv(index=False),
-        ("--features", "sise"),
+        ("--features", "sizes"),
         "did you mean 'size'",
     ),
     "a gap in every row": (

@@ -18,7 +18,7 @@ from driftglm.exceptions import DataError
 INTERCEPT = "Intercept"
 
 
-class FormulaModel(BaseEstimator):
+class FormulaModel(BaseEstimator):  # type: ignore[misc]
     """An estimator whose features are the right side of a formula; made by `from_formula`.
 
     Parameters
