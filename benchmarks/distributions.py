@@ -177,8 +177,8 @@ def mda10k_vol(quick):
     return words(found.about, found.X, found.y, found.time, found.splitter, ranks)
 
 
-def tenk_1996_2005(quick):
-    """Annual reports 1996-2005, those whose volatility of the year before is known."""
+def tenk_rows():
+    """Words of annual reports with the past volatility last, the volatility after, and years."""
     folder = data_folder("tenk_1996_2005", "counts.npz")
     if folder is None:
         return None
@@ -187,14 +187,21 @@ def tenk_1996_2005(quick):
     counts = sp.load_npz(folder / "counts.npz").astype(np.float64).tocsr()[known]
     reports = reports.iloc[known]
     X = sp.csr_array(sp.hstack([counts, sp.csr_matrix(reports["past"].to_numpy()[:, None])]))
+    return X, reports["label"].to_numpy(), reports["year"].to_numpy()
+
+
+def tenk_1996_2005(quick):
+    """Annual reports 1996-2005, those whose volatility of the year before is known."""
+    found = tenk_rows()
+    if found is None:
+        return None
     about = (
         "Log volatility after an annual report, from its words and from the year before: 9,010 "
         "reports 1997-2005, a year a step, words ranked 101 to 10,101 anew at every origin; test "
         "years 2003-2005."
     )
     splitter = RollingOrigin(test=[2005] if quick else [2003, 2004, 2005])
-    y, years = reports["label"].to_numpy(), reports["year"].to_numpy()
-    return words(about, X, y, years, splitter, (101, 300 if quick else 10_101), dev=2002)
+    return words(about, *found, splitter, (101, 300 if quick else 10_101), dev=2002)
 
 
 def beijing_pm25(quick):

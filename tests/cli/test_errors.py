@@ -24,7 +24,7 @@ def test_a_missing_file(run):
 
 def test_a_file_of_an_unknown_kind(run, tmp_path):
     (tmp_path / "a.docx").write_text("x")
-    assert "the endings .csv, .jsonl" in run.fails("fit", "a.docx", *FIT)
+    assert "the endings .csv, .tsv" in run.fails("fit", "a.docx", *FIT)
 
 
 @pytest.mark.parametrize("content", ["", "\n", "year,price,size\n"])
@@ -36,12 +36,13 @@ def test_a_file_without_rows(content, run, tmp_path):
 
 def test_a_file_with_another_separator(run, tmp_path):
     (tmp_path / "s.csv").write_text("year;price;size\n2001;1;2\n")
-    assert "columns are separated by commas" in run.fails("fit", "s.csv", *FIT)
+    said = run.fails("fit", "s.csv", *FIT, "--sep", ",")
+    assert "say what stands between cells (--sep ';')" in said
 
 
 def test_a_file_in_another_encoding(run, tmp_path):
     (tmp_path / "l.csv").write_bytes("year,price,größe\n2001,1,2\n".encode("latin-1"))
-    assert "UTF-8" in run.fails("fit", "l.csv", *FIT)
+    assert "no text in utf-8" in run.fails("fit", "l.csv", *FIT, "--encoding", "utf-8")
 
 
 def test_a_missing_column_with_near_matches(run, table):
@@ -67,7 +68,7 @@ def test_a_date_that_cannot_be_read(run, rows):
 
 
 def test_dates_without_a_frequency(run, rows):
-    said = fit_frame(run, rows.assign(year=rows["year"].astype(str) + "-03-01"))
+    said = fit_frame(run, rows.assign(year=rows["year"].astype(str) + "-03-05"))
     assert "--freq M" in said
 
 

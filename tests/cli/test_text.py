@@ -114,3 +114,32 @@ def test_documents_left_out_are_counted(run):
     Path("docs.csv").write_text("\n".join(["id,date,kind,text", *lines]), encoding="utf-8")
     said = run("text", "fit", "docs.csv", "-o", "w.drift").err
     assert "warning: 18 repeated documents left out." in said
+
+
+def test_words_that_rose_and_fell(run, reports):
+    run("text", "fit", reports, "--effects", "source", "-o", "w.drift")
+    words = ("text", "top-words", "w.drift", "--effect", "source=press")
+    found = run(*words, "--from", "2001", "--to", "2004", "--json").json["words"]
+    model = driftglm.load("w.drift")
+    expected = model.word_changes("source=press", *model.timesteps_[[0, -1]], k=10)
+    assert [each["word"] for each in found] == expected["word"].tolist()
+    each = {w: k for k, w in enumerate(model.vocabulary_)}
+    effect = list(model.feature_names_in_).index("source=press")
+    paths = model.coef_path_[:, effect]
+    for row in found:
+        change = paths[-1, each[row["word"]]] - paths[0, each[row["word"]]]
+        assert row["change"] == pytest.approx(change)
+    changes = [row["change"] for row in found if row["change"] > 0]
+    assert changes == sorted(changes, reverse=True)
+    assert "go together" in run(*words, "--from", "2001", code=None).error()
+    assert (
+        "words of source=press, 2001 to 2004" in run(*words, "--from", "2001", "--to", "2004").out
+    )
+
+
+def test_a_year_inside_a_step_of_several_is_found(run, reports):
+    run("text", "fit", reports, "--effects", "source", "--freq", "2Y", "-o", "w.drift")
+    words = ("text", "top-words", "w.drift", "--effect", "source=press", "--json", "--time")
+    first = driftglm.load("w.drift").timesteps_[0].year
+    assert run(*words, first + 1).json["words"] == run(*words, first).json["words"]
+    assert run(*words, first + 2).json["words"] != run(*words, first).json["words"]

@@ -35,3 +35,30 @@ def test_a_page_shows_what_its_example_prints(name, capsys):
     exec(block, {})  # noqa: S102
     (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert capsys.readouterr().out == shown
+
+
+def test_the_routing_recipe_runs():
+    (block,) = re.findall(
+        r"^```python\n(.*?)```", (DOCS / "first-screen.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    exec(block, {})  # noqa: S102
+
+
+def test_the_page_on_results_shows_what_its_script_fits():
+    pytest.importorskip("matplotlib")
+    from result_pictures import NAMES, example
+
+    from driftglm import DriftRegressor
+
+    X, y, years, _ = example()
+    table = DriftRegressor().fit(X, y, time=years).summary(feature_names=NAMES)
+    (shown,) = re.findall(
+        r"```text\n(.*?)```", (DOCS / "reading-a-result.md").read_text(), re.DOTALL
+    )
+    for line in shown.splitlines()[1:]:
+        name, included, kind, *figures = line.split()
+        row = table.set_index("feature").loc[name]
+        assert row["kind"] == kind
+        assert row["inclusion_probability"] == pytest.approx(float(included), abs=0.02)
+        found = row[["coef_first", "coef_last", "coef_next", "lower", "upper"]].astype(float)
+        assert found.tolist() == pytest.approx([float(each) for each in figures], abs=0.02)

@@ -6,10 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
-from driftglm.baselines import (
-    LassoAll,
-    quadratic,
-)
+from driftglm.baselines import LassoAll, lasso_quadratic
 
 FAMILIES = ["gaussian", "binomial", "poisson"]
 
@@ -26,8 +23,11 @@ def test_a_lasso_along_some_columns_is_the_lasso_along_all(
     X = sp.csr_array(np.where(np.abs(X) > 0.7, X, 0.0)) if sparse else X
     model = LassoAll(strength=strength, family=family, always_in=always_in, tol=1e-10)
     along_all = clone(model).fit(X, y, sample_weight=weights)
-    monkeypatch.setattr(quadratic, "MANY_COLUMNS", 1)
-    along_some = clone(model).fit(X, y, sample_weight=weights)
-    assert_allclose(along_some.coef_, along_all.coef_, atol=1e-5)
-    assert_allclose(along_some.intercept_, along_all.intercept_, atol=1e-5)
-    assert along_some.converged_
+    monkeypatch.setattr(lasso_quadratic, "SMALL", 1)
+    monkeypatch.setattr(lasso_quadratic, "FEWEST_NEW", 3)
+    for stored in (10**6, 5):
+        monkeypatch.setattr(lasso_quadratic, "MOST_STORED", stored)
+        along_some = clone(model).fit(X, y, sample_weight=weights)
+        assert_allclose(along_some.coef_, along_all.coef_, atol=1e-5)
+        assert_allclose(along_some.intercept_, along_all.intercept_, atol=1e-5)
+        assert along_some.converged_

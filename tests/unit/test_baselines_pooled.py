@@ -61,7 +61,8 @@ def test_coefficients_minimise_the_stated_objective(
 ):
     X, y, time, weights = baseline_rows(rng, family)
     exposure = rng.uniform(0.5, 2.0, y.size) if family == "poisson" else None
-    model = maker(strength=6.0, family=family, always_in=list(free) or None, tol=1e-9)
+    always = {"always_in": list(free) or None, "standardize": False}
+    model = maker(strength=6.0, family=family, tol=1e-9, **always)
     model.fit(X, y, time=time, sample_weight=weights, exposure=exposure)
     offset = 0.0 if exposure is None else np.log(exposure)
     beta, intercept, _ = minimise(
@@ -78,7 +79,7 @@ def test_coefficients_minimise_the_stated_objective(
 def test_without_an_intercept_too(baseline_loss, baseline_rows, rng, kind, family):
     X, y, _, weights = baseline_rows(rng, family)
     maker = RidgeAll if kind == "ridge" else LassoAll
-    model = maker(strength=3.0, family=family, fit_intercept=False, tol=1e-9)
+    model = maker(strength=3.0, family=family, fit_intercept=False, tol=1e-9, standardize=False)
     model.fit(X, y, sample_weight=weights)
     beta, _, _ = minimise(
         partial(baseline_loss, family), kind, (X, y, weights), 3.0, intercept=False
@@ -113,7 +114,7 @@ def test_the_routes_for_large_problems_reach_the_same_minimum(
     model = maker(strength=4.0, always_in=[0], tol=1e-10)
     direct = clone(model).fit(X, y, sample_weight=weights)
     monkeypatch.setattr(quadratic, "DIRECT", 3)
-    monkeypatch.setattr(quadratic, "DENSE_LIMIT", 3)
+    monkeypatch.setattr(quadratic, "SMALL", 3)
     large = clone(model).fit(X, y, sample_weight=weights)
     assert_allclose(large.coef_, direct.coef_, atol=1e-5)
     assert_allclose(large.intercept_, direct.intercept_, atol=1e-5)

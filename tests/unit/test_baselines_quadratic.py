@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose
 from driftglm.baselines.family_loss import FamilyLoss
 from driftglm.baselines.gram import row_products, scaled_rows
 from driftglm.baselines.irls import solve_path
+from driftglm.baselines.lasso_quadratic import LassoQuadratic
 from driftglm.baselines.problem import Problem
-from driftglm.baselines.quadratic import LassoQuadratic, Quadratic, RidgeQuadratic
+from driftglm.baselines.quadratic import Quadratic, RidgeQuadratic
 
 
 def problem(rng, shape, kind=np.asarray):

@@ -36,7 +36,8 @@ def test_strength_in_the_terms_of_the_fixed_prior(rng):
     prior = Fixed(scale=fixed_scale(5.0, 0.7), autocorrelation=0.0)
     chain = DriftRegressor(prior=prior, noise=0.7, fit_intercept=False, tol=1e-10)
     chain.fit(X, y, time=time)
-    ours = RidgeTS(strength=5.0, autocorrelation=0.0, fit_intercept=False, tol=1e-10)
+    same = {"fit_intercept": False, "tol": 1e-10, "standardize": False}
+    ours = RidgeTS(strength=5.0, autocorrelation=0.0, **same)
     ours.fit(X, y, time=time)
     for step, year in enumerate(np.unique(time)):
         rows = time == year
@@ -48,7 +49,7 @@ def test_strength_in_the_terms_of_the_fixed_prior(rng):
 def test_ridge_over_time_minimises_the_stated_objective(rng):
     X, y, time, weights = some_rows(rng, "gaussian")
     strength, rho = 5.0, 0.8
-    model = RidgeTS(strength, rho, fit_intercept=False, tol=1e-10)
+    model = RidgeTS(strength, rho, fit_intercept=False, tol=1e-10, standardize=False)
     model.fit(X, y, time=time, sample_weight=weights)
     n_steps, n_features = model.coef_path_.shape
     A = np.eye(n_steps) - rho / (1 + rho**2) * (np.eye(n_steps, k=1) + np.eye(n_steps, k=-1))
@@ -118,7 +119,7 @@ def test_ridge_over_time_of_other_families(rng, family):
     X, y, time, weights = some_rows(rng, family, n_rows=200)
     strength, rho = 2.0, 0.8
     exposure = rng.uniform(0.5, 2.0, y.size) if family == "poisson" else None
-    model = RidgeTS(strength, rho, family=family, fit_intercept=False, tol=1e-8)
+    model = RidgeTS(strength, rho, family=family, fit_intercept=False, tol=1e-8, standardize=False)
     model.fit(X, y, time=time, sample_weight=weights, exposure=exposure)
     A = np.eye(4) - rho / (1 + rho**2) * (np.eye(4, k=1) + np.eye(4, k=-1))
     offset = 0.0 if exposure is None else np.log(exposure)

@@ -33,7 +33,7 @@ def test_every_baseline_fits_scores_and_reports(maker):
 @pytest.mark.parametrize(
     ("params", "arguments", "message"),
     [
-        ({"always_in": [0]}, {}, "always_in and standardize do not apply"),
+        ({"always_in": [0]}, {}, "always_in does not apply"),
         ({}, {"sample_weight": np.ones(48)}, "do not apply to family='text'"),
         ({}, {"effects": TEXT.effects[1:]}, "47 rows but counts has 48"),
     ],

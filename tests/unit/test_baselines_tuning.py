@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from driftglm.baselines.tuning import choose, warn_at_edge
+from driftglm.baselines.tuning import SHORT, choose, warn_at_edge
 from driftglm.exceptions import DataError, DataWarning
 
 
@@ -18,7 +18,7 @@ def test_a_chain_is_left_once_it_is_clearly_behind_if_candidates_are_dear():
     errors = [3.0, 2.0, 1.0, 1.1, 1.2, 1.3, 0.1]
     assert choose([chain(errors)]).params == {"k": 6}
     seen.clear()
-    choice = choose([chain(errors)], leave=True)
+    choice = choose([chain(errors)], patience=lambda: SHORT)
     assert choice.params == {"k": 2}
     assert seen == [0, 1, 2, 3, 4, 5]
     assert not choice.at_edge

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from driftglm import DriftClassifier
-from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
+from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.priors import Fixed
 
 T, P = 4, 5
@@ -220,7 +220,9 @@ def test_the_score_is_the_accuracy(fitted, rng):
     weights = rng.random(y.size)
     expected = accuracy_score(y, model.predict(X, time=time), sample_weight=weights)
     assert_allclose(model.score(X, y, time=time, sample_weight=weights), expected)
-    assert model.score(X, y, time=time) > model.score(X, y) + 0.05
+    with pytest.warns(DataWarning, match="score was called without time"):
+        timeless = model.score(X, y)
+    assert model.score(X, y, time=time) > timeless + 0.05
 
 
 def test_intervals_grow_with_their_level_and_with_the_distance(fitted):

@@ -22,7 +22,7 @@ def test_scores_are_checked_and_are_those_of_scikit_learn(family_rows):
         with pytest.raises(ValueError, match=r"NaN|inconsistent"):
             model.score(X, bad, time=time)
     with pytest.warns(UndefinedMetricWarning):
-        assert np.isnan(model.score(X[:1], y[:1]))
+        assert np.isnan(model.score(X[:1], y[:1], time=time[:1]))
 
 
 def test_counts_that_are_all_zero_are_not_explained_perfectly(family_rows):

@@ -56,7 +56,7 @@ def test_an_exposure_is_refused_by_families_that_take_none(family_rows):
         with pytest.raises(DataError, match="takes no exposure"):
             call(X, exposure=hours)
     with pytest.raises(DataError, match="takes no exposure"):
-        model.score(X, y, exposure=hours)
+        model.score(X, y, time=time, exposure=hours)
     X, y, time = family_rows("binomial")
     model = DriftGLM(family="binomial").fit(X, y, time=time)
     for call in (model.predict, model.predict_interval):

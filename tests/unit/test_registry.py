@@ -154,7 +154,9 @@ def test_a_ridge_of_amounts_minimises_what_it_says(rng):
     panel = panel_of("erlang")
     exposure = rng.uniform(0.5, 2.0, panel.y.size)
     y = panel.y * exposure
-    model = RidgeAll(5.0, family="erlang", tol=1e-10).fit(panel.X, y, exposure=exposure)
+    model = RidgeAll(5.0, family="erlang", tol=1e-10, standardize=False).fit(
+        panel.X, y, exposure=exposure
+    )
 
     def objective(theta):
         eta = panel.X @ theta[:-1] + theta[-1] + np.log(exposure)
@@ -164,7 +166,7 @@ def test_a_ridge_of_amounts_minimises_what_it_says(rng):
     assert_allclose(model.coef_, best[:-1], atol=1e-5)
     assert_allclose(model.intercept_, best[-1], atol=1e-5)
     peer = GammaRegressor(alpha=5.0 / SHAPE / y.size, tol=1e-8).fit(panel.X, panel.y)
-    plain = RidgeAll(5.0, family="erlang", tol=1e-10).fit(panel.X, panel.y)
+    plain = RidgeAll(5.0, family="erlang", tol=1e-10, standardize=False).fit(panel.X, panel.y)
     assert_allclose(plain.coef_, peer.coef_, atol=1e-4)
     expected = d2_tweedie_score(panel.y, plain.predict(panel.X), power=2)
     assert_allclose(plain.score(panel.X, panel.y), expected)
@@ -184,7 +186,9 @@ def test_a_quadratic_family_is_solved_by_its_own_curvature(monkeypatch):
     monkeypatch.setattr("driftglm.baselines.ridge_ts.DIRECT", 0)
     settings = {"autocorrelation": 0.8, "fit_intercept": False, "tol": 1e-9}
     one, two = (
-        RidgeTS(strength, family=family, **settings).fit(panel.X, panel.y, time=panel.time)
+        RidgeTS(strength, family=family, standardize=False, **settings).fit(
+            panel.X, panel.y, time=panel.time
+        )
         for strength, family in ((3.0, "gaussian"), (6.0, "doubled"))
     )
     assert_allclose(two.coef_path_, one.coef_path_, atol=1e-6)
@@ -195,17 +199,21 @@ def test_a_strength_over_time_means_the_same_with_and_without_noise(family):
     """Where steps are not correlated every step is a ridge of its own."""
     panel = panel_of("erlang")
     settings = {"fit_intercept": False, "tol": 1e-9}
-    model = RidgeTS(5.0, 0.0, family=family, **settings)
+    model = RidgeTS(5.0, 0.0, family=family, standardize=False, **settings)
     model.fit(panel.X, panel.y, time=panel.time)
     for step in range(4):
         rows = panel.time == step
-        alone = RidgeAll(5.0, family="erlang", **settings).fit(panel.X[rows], panel.y[rows])
+        alone = RidgeAll(5.0, family="erlang", standardize=False, **settings).fit(
+            panel.X[rows], panel.y[rows]
+        )
         assert_allclose(model.coef_path_[step], alone.coef_, atol=1e-5)
 
 
 def test_ridge_over_time_is_the_general_estimator():
     panel = panel_of("erlang")
-    model = RidgeTS(5.0, 0.8, family="erlang").fit(panel.X, panel.y, time=panel.time)
+    model = RidgeTS(5.0, 0.8, family="erlang", standardize=False).fit(
+        panel.X, panel.y, time=panel.time
+    )
     prior = Fixed(scale=fixed_scale(5.0), autocorrelation=0.8)
     drift = DriftGLM(family="erlang", prior=prior, tol=1e-3)
     drift.fit(panel.X, panel.y, time=panel.time)

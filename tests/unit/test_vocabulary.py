@@ -1,10 +1,12 @@
 """Ranked words: which they are, in what order, and that streaming changes nothing."""
 
 import pickle
+import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -12,6 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
+from driftglm import DriftTextModel
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.text import RankedVocabulary
 from driftglm.text.vocabulary import LETTERS_AND_DIGITS
@@ -234,3 +237,33 @@ def test_missing_files_are_named(tmp_path):
 def test_an_iterator_cannot_be_fitted_and_transformed_at_once():
     with pytest.raises(DataError, match="got a generator, which is used up after one pass"):
         RankedVocabulary(first=1, last=3).fit_transform(text for text in DOCUMENTS)
+
+
+def test_pairs_and_stop_words():
+    texts = ["the discount rate of the bank", "an discount rate"]
+    words = RankedVocabulary(first=1, last=None, ngrams=2, stop_words="english").fit(texts)
+    assert set(words.vocabulary_) == {"discount", "rate", "discount rate", "bank", "rate bank"}
+    words = RankedVocabulary(first=1, last=None, stop_words=["the", "of", "an"]).fit(texts)
+    assert set(words.vocabulary_) == {"discount", "rate", "bank"}
+    for wrong in ({"ngrams": 0}, {"ngrams": 1.5}, {"stop_words": "german"}):
+        with pytest.raises(DataError, match=r"allowed|list of words"):
+            RankedVocabulary(first=1, last=None, **wrong).fit(texts)
+
+
+def test_no_message_holds_a_document():
+    text = "a secret that nobody may read in a log " * 5
+    with pytest.raises(DataError) as caught:
+        RankedVocabulary(input="filename").fit([text])
+    assert text not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_indicators_in_place_of_counts_are_warned_of():
+    rng = np.random.default_rng(0)
+    counts = sp.csr_array(rng.poisson(2.0, size=(12, 60)).astype(float))
+    effects, time = rng.normal(size=(12, 1)), np.repeat([1, 2], 6)
+    with pytest.warns(DataWarning, match=r"all 0 or 1.*binary=False"):
+        DriftTextModel(prior="fixed").fit((counts > 0).astype(float), effects, time=time)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        DriftTextModel(prior="fixed").fit(counts, effects, time=time)

@@ -19,12 +19,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from driftglm._typing import BoolArray, FloatArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.baselines.family_loss import TEXT, FamilyLoss, has_classes
+from driftglm.baselines.quadratic import SMALL
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
-from driftglm.baselines.tuning import Chain, Params
+from driftglm.baselines.tuning import LONG, SHORT, Chain, Params, Patience
 from driftglm.data.checks import check_weights
 from driftglm.data.features import feature_mask
 from driftglm.estimators.scores import share_explained
+from driftglm.estimators.time_column import require_time, split_time
 from driftglm.exceptions import ConvergenceWarning, DataError
 from driftglm.families import family_named
 from driftglm.families.base import CERTAIN
@@ -63,9 +65,11 @@ class Baseline(TextMethods, Storable, BaseEstimator):
     """How many steps are used, up to the last that has rows; None: all."""
 
     @property
-    def leaves_chains(self) -> bool:
-        """Whether fits take so long that candidates clearly behind the best end a search."""
-        return bool(self.family == TEXT)
+    def patience(self) -> Patience | None:
+        """When a search ends whose candidates are clearly behind the best; None: never."""
+        if self.family == TEXT:
+            return SHORT
+        return LONG if self.n_features_in_ > SMALL else None
 
     @abstractmethod
     def _chains(self, rows: Rows, X_new: Matrix) -> Iterator[Chain]:
@@ -103,6 +107,7 @@ class Baseline(TextMethods, Storable, BaseEstimator):
 
         With family="text" X is word counts (n_docs, V) and y the documents' effects (n_docs, F).
         """
+        X, y, time = self._timed(X, y, time)
         if self.family == TEXT:
             if sample_weight is not None or exposure is not None:
                 raise DataError(
@@ -141,6 +146,7 @@ class Baseline(TextMethods, Storable, BaseEstimator):
             of every document, for which `y_new`, the new documents' effects, is needed.
         """
         self._validate_params()
+        X, y, time = self._timed(X, y, time)
         if self.family == TEXT:
             if y_new is None:
                 raise DataError("y_new is None; pass the effects of the new documents.")
@@ -148,10 +154,17 @@ class Baseline(TextMethods, Storable, BaseEstimator):
             yield from self._text_chains(docs, self._read_new_text(X_new, y_new))
             return
         rows = self._read(X, y, time, sample_weight, exposure)
-        new = self._read_new(X_new)
+        new = self._read_new(self._split_time(X_new, None)[0])
         offset = check_exposure(exposure_new, self.family, new.shape[0])
         for chain in self._chains(rows, new):
             yield ((params, self._loss.mean(eta + offset)) for params, eta in chain)
+
+    def _timed(self, X: Any, y: Any, time: VectorLike) -> tuple[Any, Any, Any]:
+        """X and y (of text: the effects) without a column of times, and the times."""
+        given = y if self.family == TEXT else X
+        require_time(given, time, self.time)
+        rest, time = split_time(given, time, self.time, self.freq)
+        return (X, rest, time) if self.family == TEXT else (rest, y, time)
 
     def _tuned(self, rows: Rows) -> Params:
         """The candidate of least error on the last step when fitted to the earlier ones."""
@@ -220,8 +233,8 @@ class Baseline(TextMethods, Storable, BaseEstimator):
 
     def _eta(self, X: MatrixLike, time: VectorLike) -> FloatArray:
         """Linear predictor of every row; the coefficients are the same at every step."""
-        del time
         check_is_fitted(self, "coef_")
+        X, _ = self._split_time(X, time)
         linear = Linear(np.ravel(self.coef_), float(np.ravel(self.intercept_)[0]))
         return linear.eta(self._read_new(X))
 
@@ -259,6 +272,7 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         sample_weight: VectorLike = None,
     ) -> float:
         """The share of the family's loss explained, accuracy of classes, likelihood of a text."""
+        require_time(y if self.family == TEXT else X, time, self.time)
         if self.family == TEXT:
             return float(self.document_log_likelihood(X, y, time=time).sum())
         prediction = self.predict(X, time=time)

@@ -25,7 +25,15 @@ def divided(X: Matrix, scale: FloatArray) -> Matrix:
     """Every column divided by its own number."""
     if (scale == 1.0).all():
         return X
-    return X.multiply(1.0 / scale).tocsr() if is_sparse(X) else np.asarray(X) / scale
+    if not is_sparse(X):
+        return np.asarray(X) / scale
+    rows = X.tocsr()
+    return with_values(rows, rows.data / scale[rows.indices])
+
+
+def with_values(X: sp.csr_array, values: FloatArray) -> sp.csr_array:
+    """A sparse matrix with the same places and other values; the places are not copied."""
+    return type(X)((values, X.indices, X.indptr), shape=X.shape, copy=False)
 
 
 def column_scale(X: Matrix, weights: FloatArray) -> FloatArray:
@@ -33,10 +41,10 @@ def column_scale(X: Matrix, weights: FloatArray) -> FloatArray:
     total = float(weights.sum())
     if is_sparse(X):
         mean = np.asarray(weights @ X) / total
-        variance = np.asarray(weights @ X.multiply(X)) / total - mean**2
-        odd = X.copy().tocsc()
-        odd.data = ((odd.data != 0) & (odd.data != 1)).astype(np.float64)
-        binary = np.asarray(odd.sum(axis=0)).ravel() == 0
+        rows = X.tocsr()
+        variance = np.asarray(weights @ with_values(rows, rows.data**2)) / total - mean**2
+        odd = (rows.data != 0) & (rows.data != 1)
+        binary = np.bincount(rows.indices[odd], minlength=X.shape[1]) == 0
     else:
         full = np.asarray(X)
         mean = np.asarray(weights @ full) / total

@@ -8,9 +8,10 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.baselines.irls import solve_path
+from driftglm.baselines.lasso_quadratic import LassoQuadratic
 from driftglm.baselines.pooled import AllSteps, PooledBaseline
 from driftglm.baselines.problem import Problem
-from driftglm.baselines.quadratic import LassoQuadratic, Quadratic
+from driftglm.baselines.quadratic import Quadratic
 from driftglm.baselines.strength import lasso_strengths
 from driftglm.baselines.text import TextKind
 
@@ -65,10 +66,13 @@ class LassoAll(_Lasso, AllSteps):
     always_in
         Features (names, positions or masks) that are not penalised.
     standardize
-        Divide penalised columns that are not binary by their standard deviation inside;
-        coefficients are reported in the units of X.
+        Divide penalised columns that are not binary by their standard deviation inside, so that
+        one strength suits columns in any units; coefficients are reported in the units of X. False:
+        penalise them as they are. Effects of a text are never divided.
     freq
         Length of a timestep, as in `driftglm.DriftRegressor`.
+    time
+        A column of X (of text: of the effects) that holds the times, as there.
     max_iter, tol
         Most reweighting steps, and the tolerance of every inner solver.
 
@@ -86,7 +90,8 @@ class LassoAll(_Lasso, AllSteps):
     --------
     >>> import numpy as np
     >>> X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0.0, 1.0, 2.0])
-    >>> model = LassoAll(strength=0.5).fit(X, y)      # 1/2 sum (y - b - x a)^2 + |a| / 2
+    >>> # 1/2 sum (y - b - x a)^2 + |a| / 2
+    >>> model = LassoAll(strength=0.5, standardize=False).fit(X, y)
     >>> model.coef_.round(6).tolist(), round(model.intercept_, 6)
     ([0.75], 1.0)
     """

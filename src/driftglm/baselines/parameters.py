@@ -21,8 +21,9 @@ class Parameters:
     family: str = "gaussian"
     fit_intercept: bool = True
     always_in: VectorLike = None
-    standardize: bool = False
+    standardize: bool = True
     freq: str | int | None = None
+    time: str | None = None
     max_iter: int = 100
     tol: float = 1e-6
 
@@ -33,6 +34,7 @@ class Parameters:
         "always_in": ["array-like", str, Integral, None],
         "standardize": ["boolean"],
         "freq": [str, Interval(Integral, 1, None, closed="left"), None],
+        "time": [str, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
     }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.baselines.columns import is_sparse
+from driftglm.baselines.columns import is_sparse, with_values
 from driftglm.baselines.family_loss import FamilyLoss
 
 Squares = tuple[FloatArray, FloatArray]
@@ -77,8 +77,11 @@ class Problem:
         """Mean squared length of a row of X, in the metric of the loss, centred if need be."""
         start = self.offset + (self.free[:, 0] * self.start().gamma[0] if self.intercept else 0.0)
         weights = self.weights * self.loss.curvature(self.y, np.asarray(start))
-        squares = self.X.multiply(self.X) if is_sparse(self.X) else self.X**2
-        total = float(np.sum(weights @ squares))
+        if is_sparse(self.X):
+            rows = self.X.tocsr()
+            total = float(np.sum(weights @ with_values(rows, rows.data**2)))
+        else:
+            total = float(np.einsum("n,nj,nj->", weights, self.X, self.X))
         if self.intercept:
             total -= float(np.sum((weights @ self.X) ** 2)) / float(weights.sum())
         return total / len(self.y)

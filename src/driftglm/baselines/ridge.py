@@ -32,7 +32,8 @@ class RidgeAll(_Ridge, AllSteps):
     --------
     >>> import numpy as np
     >>> X, y = np.array([[-1.0], [0.0], [1.0]]), np.array([0.0, 1.0, 2.0])
-    >>> model = RidgeAll(strength=2.0).fit(X, y)      # 1/2 sum (y - b - x a)^2 + a^2
+    >>> # 1/2 sum (y - b - x a)^2 + a^2
+    >>> model = RidgeAll(strength=2.0, standardize=False).fit(X, y)
     >>> model.coef_.round(6).tolist(), round(model.intercept_, 6)
     ([0.5], 1.0)
     """

@@ -23,7 +23,7 @@ from driftglm.baselines.quadratic import DIRECT
 from driftglm.baselines.rows import Rows
 from driftglm.baselines.strength import fixed_scale
 from driftglm.baselines.text import TextKind
-from driftglm.baselines.tuning import Chain, Params
+from driftglm.baselines.tuning import SHORT, Chain, Params, Patience
 from driftglm.estimators import DriftGLM, DriftRegressor
 from driftglm.exceptions import ConvergenceWarning, DataWarning
 from driftglm.families import Family
@@ -92,9 +92,9 @@ class RidgeTS(Baseline):
     tol: float = dataclasses.field(default=1e-3, kw_only=True)
 
     @property
-    def leaves_chains(self) -> bool:
+    def patience(self) -> Patience:
         """Its fits take longer than those of all others together."""
-        return True
+        return SHORT
 
     def tunable_params(self) -> dict[str, float | None]:
         """Parameters given as numbers, those still to be chosen as None."""
@@ -260,9 +260,10 @@ class RidgeTS(Baseline):
 
     def _eta(self, X: MatrixLike, time: VectorLike) -> FloatArray:
         """Linear predictor of every row with the coefficients of its own step (or the next)."""
+        check_is_fitted(self, "coef_")
+        X, time = self._split_time(X, time)
         if time is None:
             return super()._eta(X, None)
-        check_is_fitted(self, "coef_")
         new = self._read_new(X)
         # A step after the last holds the last coefficients.
         codes = np.minimum(self._axis.encode(time, new.shape[0]), len(self.timesteps_) - 1)

@@ -16,6 +16,7 @@ from driftglm.baselines.parameters import Parameters
 from driftglm.baselines.text import Documents, TextKind, TextPenalty, next_log_likelihood
 from driftglm.baselines.tuning import Chain, Params, choose, warn_at_edge
 from driftglm.data.timesteps import fit_axis
+from driftglm.estimators.time_column import split_time
 from driftglm.exceptions import ConvergenceWarning, DataError
 from driftglm.fitting.text_data import column_names, read_counts
 from driftglm.fitting.text_fit import TextFit, TextStep
@@ -37,7 +38,7 @@ class TextMethods(Parameters):
 
     _text_kind: ClassVar[TextKind]
     window: int | None
-    leaves_chains: Any
+    patience: Any
 
     @abstractmethod
     def tunable_params(self) -> dict[str, float | None]:
@@ -53,7 +54,7 @@ class TextMethods(Parameters):
     ) -> Params:
         """The parameters of the candidate of least error."""
         errors = (((params, error(found)) for params, found in chain) for chain in chains)
-        choice = choose(errors, leave=self.leaves_chains)
+        choice = choose(errors, patience=lambda: self.patience)
         if choice.at_edge:
             warn_at_edge(type(self).__name__, choice.params)
         return choice.params
@@ -94,12 +95,14 @@ class TextMethods(Parameters):
         self.timesteps_ = self._axis.labels
         return codes
 
+    def _split_time(self, X: MatrixLike, time: VectorLike) -> tuple[Any, Any]:
+        """New rows and their times, if these are in a column."""
+        freq = self._axis.freq if self._axis.kind == "period" else self.freq
+        return split_time(X, time, self.time, freq)
+
     def _read_text(self, counts: MatrixLike, effects: MatrixLike, time: VectorLike) -> Documents:
-        if self.always_in is not None or self.standardize:
-            raise DataError(
-                "always_in and standardize do not apply to family='text'; scale the effects "
-                "themselves if they are not indicators."
-            )
+        if self.always_in is not None:
+            raise DataError("always_in does not apply to family='text'; leave it out.")
         names, table = column_names(counts), read_counts(counts, None)
         self._words = [f"w{j}" for j in range(table.shape[1])] if names is None else names
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64)
@@ -128,6 +131,7 @@ class TextMethods(Parameters):
     ) -> FloatArray:
         """(n_docs,) log-likelihood of every document's tokens."""
         check_is_fitted(self, "background_")
+        effects, time = self._split_time(effects, time)
         docs = self._read_new_text(counts, effects)
         out = np.empty(docs.codes.size)
         for members, step in self._at_steps(time, out.size):
@@ -138,6 +142,7 @@ class TextMethods(Parameters):
     def log_prob(self, effects: MatrixLike, time: VectorLike = None) -> FloatArray:
         """(n_docs, V) log probabilities of the words."""
         check_is_fitted(self, "background_")
+        effects, time = self._split_time(effects, time)
         rows = self._read_new(effects)
         out = np.empty((rows.shape[0], self.background_.size))
         for members, step in self._at_steps(time, rows.shape[0]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +11,6 @@ from driftglm._typing import FloatArray
 from driftglm._warnings import warn
 from driftglm.exceptions import DataError, DataWarning
 
-N_BEHIND, CLEARLY = 3, 0.02
-"""A chain may be left after so many candidates behind its best if the last is clearly worse."""
-N_BEHIND_AT_MOST = 8
 FLAT = 1e-3
 """Relative fall of the error towards an end of a grid that is no reason to go beyond it."""
 
@@ -24,6 +21,33 @@ Chain = Iterator[tuple[Params, FloatArray]]
 predictors or means, of documents their log-likelihoods."""
 Errors = Iterable[tuple[Params, float]]
 """A chain of candidates, each with its error."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a chain is left: candidates behind its best, and by how much the last one is worse.
+
+    An error may rise over several candidates before it falls, so that patience is for fits whose
+    time matters: the weakest penalties are the slowest, and the least likely to be chosen.
+    """
+
+    n_behind: int
+    clearly: float
+    at_most: int
+
+    def is_over(self, errors: list[float]) -> bool:
+        """Whether the last of some candidates is clearly behind the best."""
+        least = min(errors)
+        behind = len(errors) - 1 - errors.index(least)
+        clearly = errors[-1] > least + self.clearly * abs(least)
+        return (behind >= self.n_behind and clearly) or behind >= self.at_most
+
+
+SHORT = Patience(3, 0.02, 8)
+"""For fits that take minutes."""
+LONG = Patience(4, 0.02, 10)
+"""For fits to many columns, whose weak penalties fit noise: 36 candidates span five powers of ten
+or ten. To few columns all are fitted: there an error that rises over six may still fall."""
 
 
 @dataclass(frozen=True)
@@ -40,16 +64,18 @@ class Choice:
     at_edge: bool
 
 
-def choose(chains: Iterable[Errors], *, leave: bool = False) -> Choice:
+def choose(
+    chains: Iterable[Errors], *, patience: Callable[[], Patience | None] = lambda: None
+) -> Choice:
     """Least error over all chains. Ties go to the earlier candidate, the stronger penalty.
 
-    With `leave`, a chain is left once it is clearly behind its own best. That is for fits that take
-    minutes: an error may rise over three candidates and more before it falls.
+    With `patience`, a chain is left once it is clearly behind its own best. It is asked for when
+    there are candidates: a model knows the size of its data no earlier.
     """
     best: Choice | None = None
     n_tried = 0
     for chain in chains:
-        params, errors, ended = _follow(chain, leave=leave)
+        params, errors, ended = _follow(chain, patience)
         n_tried += len(errors)
         at = int(np.argmin(errors)) if errors else -1
         if at >= 0 and (best is None or errors[at] < best.error):
@@ -62,17 +88,17 @@ def choose(chains: Iterable[Errors], *, leave: bool = False) -> Choice:
     return replace(best, n_tried=n_tried)
 
 
-def _follow(chain: Errors, *, leave: bool) -> tuple[list[Params], list[float], bool]:
+def _follow(
+    chain: Errors, patience: Callable[[], Patience | None]
+) -> tuple[list[Params], list[float], bool]:
     """Candidates and errors up to where the chain was left, and whether it ran to its end."""
     params: list[Params] = []
     errors: list[float] = []
     for candidate, error in chain:
         params.append(candidate)
         errors.append(error if np.isfinite(error) else np.inf)
-        least = min(errors)
-        behind = len(errors) - 1 - errors.index(least)
-        clearly = errors[-1] > least + CLEARLY * abs(least)
-        if leave and ((behind >= N_BEHIND and clearly) or behind >= N_BEHIND_AT_MOST):
+        rule = patience()
+        if rule is not None and rule.is_over(errors):
             return params, errors, False
     return params, errors, True
 

@@ -75,6 +75,7 @@ def command(  # noqa: PLR0913
         Path, Option("--output", "-o", metavar="DIR", help="Folder for results; resumes there.")
     ],
     columns: opt.TableOptions,
+    layout: opt.FileOptions,
     tested: TestedSteps,
     models: Models = None,
     family: opt.FamilyOption = "auto",
@@ -96,7 +97,7 @@ def command(  # noqa: PLR0913
 
     cycle = opt.cycle(seasonality)
     folder = check_writable(output, folder=True)
-    table, spec = columns.read(data)
+    table, spec = columns.read(data, layout)
     kinds = columns.kinds()
     if models is not None and not opt.names(models):
         fail("--models names none; leave it out for all, or name some, such as learned,lasso-all.")

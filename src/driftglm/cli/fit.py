@@ -26,6 +26,7 @@ def command(  # noqa: PLR0913
     *,
     output: Annotated[Path, Option("--output", "-o", metavar="MODEL", help="Model file to write.")],
     columns: opt.TableOptions,
+    layout: opt.FileOptions,
     family: opt.FamilyOption = "auto",
     always_in: Annotated[
         list[str] | None, Option(metavar="COLS", help="Columns that are never dropped.")
@@ -46,7 +47,7 @@ def command(  # noqa: PLR0913
 
     cycle = opt.cycle(seasonality)
     check_writable(output, inputs=(data, columns.time_file))
-    table, spec = columns.read(data)
+    table, spec = columns.read(data, layout)
     known, kinds = list(table.frame.columns), columns.kinds()
     with waiting(f"fitting {table.n_rows} rows"):
         encoder, features = encode(table, spec)
@@ -115,7 +116,7 @@ def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> N
     for name in ("trust", "seasons"):
         if facts[name]:
             say(facts[name])
-    print_features(summary)
+    print_features(summary.assign(feature=[model.described(f) for f in summary["feature"]]))
 
 
 def _print_findings(found: pd.DataFrame) -> None:

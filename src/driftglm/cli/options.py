@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_
 import typer
 from typer import Argument, Option
 
-from driftglm.cli.console import fail, waiting
+from driftglm.cli.console import fail, note, waiting
 from driftglm.registry import FAMILIES, PRIORS
 
 if TYPE_CHECKING:
@@ -148,6 +148,17 @@ def cycle(text: str) -> Seasonality:
     return int(said)
 
 
+def pairs(values: Collection[str] | None) -> tuple[tuple[str, str], ...]:
+    """Columns and levels, typed as COL=LEVEL."""
+    out = []
+    for each in names(values):
+        name, mark, level = each.partition("=")
+        if not (name.strip() and mark and level.strip()):
+            fail(f"--reference {each!r:.40}; write COL=LEVEL, such as hour=8.")
+        out.append((name.strip(), level.strip()))
+    return tuple(out)
+
+
 def ranks(text: str | None) -> tuple[int, int | None] | None:
     """First and last rank; "101:" has no last."""
     if text is None:
@@ -159,7 +170,12 @@ def ranks(text: str | None) -> tuple[int, int | None] | None:
 
 
 def read(
-    path: Path, time: str | None, time_file: Path | None, date_format: str | None, text: str | None
+    path: Path,
+    time: str | None,
+    time_file: Path | None,
+    date_format: str | None,
+    text: str | None,
+    layout: FileOptions | None = None,
 ) -> Table:
     """The table of a file; `text` is a column that is read as it stands.
 
@@ -167,6 +183,7 @@ def read(
     """
     from driftglm.datasets.dates import check_format
     from driftglm.tables import read_data
+    from driftglm.tables.layout import Layout
     from driftglm.tables.reading import TIME
 
     as_text = [] if text is None else [text]
@@ -175,7 +192,15 @@ def read(
         column = TIME if time_file is not None and time is None else time
         as_text += [] if column is None else [column]
     with waiting(f"reading {path.name}"):
-        return read_data(path, as_text=tuple(as_text), time_file=time_file)
+        table = read_data(
+            path,
+            as_text=tuple(as_text),
+            time_file=time_file,
+            layout=None if layout is None else Layout(*layout),
+        )
+    for each in table.said:
+        note(each)
+    return table
 
 
 def load_file(path: Path, kind: type[Fitted], command: str) -> Fitted:
@@ -186,6 +211,26 @@ def load_file(path: Path, kind: type[Fitted], command: str) -> Fitted:
     if not isinstance(found, kind):
         fail(f"{path} holds a {type(found).__name__}; a file of `driftglm {command}` is needed.")
     return found
+
+
+class FileOptions(NamedTuple):
+    """How a file is laid out: options of all commands that read one, as typed."""
+
+    sep: Annotated[
+        str | None, Option(metavar="MARK", help="Between cells: ',' ';' tab '|'; default: guessed.")
+    ] = None
+    encoding: Annotated[
+        str | None, Option(metavar="NAME", help="Of the letters, such as cp1252; default: guessed.")
+    ] = None
+    decimal: Annotated[
+        str | None, Option(metavar="MARK", help="Decimal mark of numbers; default: guessed.")
+    ] = None
+    thousands: Annotated[
+        str | None, Option(metavar="MARK", help="Mark between thousands; default: guessed.")
+    ] = None
+    sheet: Annotated[
+        str | None, Option(metavar="NAME", help="Sheet of an Excel file; default: the first.")
+    ] = None
 
 
 class TableOptions(NamedTuple):
@@ -216,6 +261,21 @@ class TableOptions(NamedTuple):
         list[str] | None,
         Option(metavar="COLS", help="Columns of numbers that stand for categories."),
     ] = None
+    features: Annotated[
+        list[str] | None,
+        Option(metavar="COLS", help="Columns to predict with, such as a,b,c*; default: all."),
+    ] = None
+    missing: Annotated[
+        str,
+        Option(metavar="HOW", help="Gaps in features: error, drop the rows, mean, or indicator."),
+    ] = "error"
+    reference: Annotated[
+        list[str] | None,
+        Option(metavar="COL=LEVEL", help="What other levels are compared with, such as hour=8."),
+    ] = None
+    rare: Annotated[
+        int, Option(metavar="N", min=1, help="Pool levels of fewer rows than this.")
+    ] = 1
     time_file: TimeFile = None
     feature_groups: Annotated[
         list[str] | None,
@@ -243,13 +303,14 @@ class TableOptions(NamedTuple):
             out[kind] = names([columns])
         return out
 
-    def read(self, path: Path) -> tuple[Table, TableSpec]:
+    def read(self, path: Path, layout: FileOptions | None = None) -> tuple[Table, TableSpec]:
         """The table of a file, and its columns' parts; SVMlight's own names are the defaults."""
         from driftglm.tables import TableSpec
         from driftglm.tables.columns import parse_freq
+        from driftglm.tables.preparing import prepared
         from driftglm.tables.reading import LABEL, QUERY, TIME
 
-        table = read(path, self.time, self.time_file, self.date_format, self.text)
+        table = read(path, self.time, self.time_file, self.date_format, self.text, layout)
         known, target, time, drop = list(table.frame.columns), self.target, self.time, self.drop
         if table.block is not None:  # an SVMlight file
             target = target or LABEL
@@ -262,7 +323,7 @@ class TableOptions(NamedTuple):
             fail(
                 "nothing says when the rows are from; pass --time COL (SVMlight: --time-file FILE)."
             )
-        return table, TableSpec(
+        spec = TableSpec(
             target=target,
             time=time,
             freq=parse_freq(self.freq),
@@ -274,4 +335,11 @@ class TableOptions(NamedTuple):
             categorical=names(self.categorical, known),
             vocabulary=ranks(self.vocabulary),
             date_format=self.date_format,
+            missing=self.missing,
+            reference=pairs(self.reference),
+            rare=self.rare,
         )
+        table, spec, said = prepared(table, spec, names(self.features, known))
+        for each in said:
+            note(each)
+        return table, spec

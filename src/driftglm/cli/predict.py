@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from driftglm.tables import Table, TableModel
 
 
+@opt.flattened
 def command(  # noqa: PLR0913
     model: Annotated[Path, Argument(metavar="MODEL", help="File of `driftglm fit`.")],
     data: opt.Data,
@@ -44,6 +45,7 @@ def command(  # noqa: PLR0913
         list[str] | None, Option(metavar="COLS", help="Columns to copy to the output.")
     ] = None,
     time_file: opt.TimeFile = None,
+    layout: opt.FileOptions,
     json: Annotated[bool, Option("--json", help="Print a summary as JSON.")] = False,
 ) -> None:
     """Predict the rows of a table, in their order.
@@ -62,7 +64,8 @@ def command(  # noqa: PLR0913
     found = opt.load_file(model, TableModel, "fit")
     spec = found.encoder.spec
     usual = spec.time if time_file is None else None
-    table = opt.read(data, time or usual, time_file, date_format or spec.date_format, spec.text)
+    form = date_format or spec.date_format
+    table = opt.read(data, time or usual, time_file, form, spec.text, layout)
     column = None if next_step else _time_column(found, table, time, time_file is not None)
     with waiting(f"predicting {table.n_rows} rows"):
         frame = found.predict(table, time=column, level=interval, date_format=date_format)

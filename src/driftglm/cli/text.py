@@ -114,11 +114,17 @@ def top_words(
         str | None, Option(metavar="T", help="Step; default: the one after the last.")
     ] = None,
     k: Annotated[int, Option("-k", metavar="N", min=1, help="Words each way.")] = 10,
+    start: Annotated[
+        str | None, Option("--from", metavar="T", help="With --to: words that rose and fell since.")
+    ] = None,
+    end: Annotated[str | None, Option("--to", metavar="T", help="The later step.")] = None,
     json: opt.Json = False,
 ) -> None:
     """The words an effect makes most frequent, then those it makes rarest.
 
     driftglm text top-words words.drift --effect source=press --time 2004
+
+    driftglm text top-words words.drift --effect source=press --from 1980 --to 2020
     """
     from driftglm.estimators import DriftTextModel
     from driftglm.tables.columns import near
@@ -127,6 +133,11 @@ def top_words(
     known = [str(name) for name in found.feature_names_in_]
     if effect not in known:
         fail(f"there is no effect {effect!r:.60}; {near(effect, known)}")
+    if (start is None) != (end is None) or (start is not None and time is not None):
+        fail("--from and --to go together, and without --time.")
+    if start is not None and end is not None:
+        _say_changes(found, effect, (start, end), k, as_json=json)
+        return
     step = None if time is None else _step(found.timesteps_, time)
     table = found.top_words(effect, time=step, k=k)
     if json:
@@ -140,13 +151,39 @@ def top_words(
     say_table(["word", "coefficient", "included", "share"], rows, f"words of {effect}")
 
 
+def _say_changes(
+    model: DriftTextModel, effect: str, steps: tuple[str, str], k: int, *, as_json: bool
+) -> None:
+    """Words that rose and fell from one step to another."""
+    start, end = (_step(model.timesteps_, text) for text in steps)
+    table = model.word_changes(effect, start, end, k=k)
+    if as_json:
+        print_json(
+            {"effect": effect, "from": steps[0], "to": steps[1], "words": table.to_dict("records")}
+        )
+        return
+    figures = table[["word", "change", "coef_start", "coef_end"]].itertuples(index=False)
+    rows = [[word, *(f"{value:.3f}" for value in values)] for word, *values in figures]
+    if not rows:
+        say(f"No word rose or fell for {effect} from {steps[0]} to {steps[1]}.")
+        return
+    title = f"words of {effect}, {steps[0]} to {steps[1]}"
+    say_table(["word", "change", steps[0], steps[1]], rows, title)
+
+
 def _step(steps: np.ndarray | pd.PeriodIndex, text: str) -> pd.Period | int:
-    """The step that was typed."""
+    """The step that was typed, or that holds the year or date that was."""
     import pandas as pd
 
     try:
-        if isinstance(steps, pd.PeriodIndex):
-            return pd.Period(text, freq=steps.freqstr)
-        return int(text)
+        if not isinstance(steps, pd.PeriodIndex):
+            length = int(steps[1] - steps[0]) if len(steps) > 1 else 1
+            return int(text) - (int(text) - int(steps[0])) % length
+        unit = steps.freqstr.lstrip("0123456789")
+        length = getattr(steps.freq, "n", 1)
+        typed = pd.Period(text, freq=unit)
+        # A step of ten years holds all of them, not only its first.
+        ahead = (typed.ordinal - steps[0].ordinal) // length
+        return steps[0] + int(ahead)
     except ValueError:
         fail(f"--time {text!r:.40} is no step; steps run from {steps[0]} to {steps[-1]}.")

@@ -17,9 +17,10 @@ from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from driftglm.exceptions import DataError
 
-ISO, QUARTERS = "ISO8601", "quarters"
-"""Two formats that strptime has no words for: 2004-03-15T08:30:00+01:00, and 2004Q1."""
-_WHOLE = ("%Y", "%Y%m", "%Y%m%d")
+ISO, QUARTERS, WEEKS, NUMBERED = "ISO8601", "quarters", "weeks", "numbered months"
+"""Formats that strptime has no words for: 2004-03-15T08:30:00+01:00, 2004Q1, 2004-W11, 2004m3."""
+YEAR = "%Y"
+_WHOLE = (YEAR, "%Y%m", "%Y%m%d")
 _DAYS = tuple(form.replace("/", sep) for form in ("%d/%m/%Y", "%m/%d/%Y") for sep in "./- ")
 _NAMED = tuple(
     form.replace("%B", month)
@@ -30,12 +31,14 @@ _MONTHS = (
     *("%Y-%m", "%Y/%m", "%m/%Y", "%m-%Y", "%m.%Y"),
     *(form.replace("%B", m) for m in ("%B", "%b") for form in ("%B %Y", "%Y %B", "%B-%Y", "%Y-%B")),
 )
+MONTH_FORMATS = frozenset({"%Y%m", NUMBERED, *_MONTHS})
+"""Formats that have no day."""
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
 _YEAR_FIRST = tuple(
     f"%Y{sep}%m{sep}%d{clock}" for sep, clock in product("-/.", _CLOCKS) if "%p" in clock
 )
 FORMATS = (
-    *(ISO, QUARTERS, *_WHOLE, *_MONTHS, *_YEAR_FIRST),
+    *(ISO, QUARTERS, WEEKS, NUMBERED, *_WHOLE, *_MONTHS, *_YEAR_FIRST),
     *(f"{day}{clock}" for day, clock in product((*_DAYS, *_NAMED), _CLOCKS)),
 )
 """What is tried. Years of two digits are not: 03.04.05 has six readings."""
@@ -43,8 +46,11 @@ FORMATS = (
 # pandas takes "now" and "today" for dates in every format.
 _SHAPES = {
     ISO: r"\d{8}|\d{4}([-/.])\d{1,2}\1\d{1,2}([T ].+)?",
-    QUARTERS: r"\d{4}-?[Qq][1-4]",
+    QUARTERS: r"\d{4}[- ]?[Qq][1-4]|[Qq][1-4][-/ ]?\d{4}|[1-4][Qq][-/ ]?\d{4}",
+    WEEKS: r"\d{4}-?W\d{2}",
+    NUMBERED: r"\d{4}-?[Mm]\d{1,2}",
 }
+_PERIODS = frozenset({QUARTERS, WEEKS, NUMBERED})
 _ORDINARY = "such as 2004-03-15"
 
 
@@ -115,7 +121,7 @@ def holds_dates(column: pd.Series) -> bool:
 
 def check_format(form: str) -> None:
     """Raise DataError unless dates can be written in a format and read back."""
-    if form in {ISO, QUARTERS}:
+    if form == ISO or form in _PERIODS:
         return
     day, why = pd.Timestamp(2004, 3, 15), "has no year"
     try:
@@ -238,11 +244,24 @@ class FormatSearch:
 def _parsed(cells: pd.Series, form: str) -> pd.Series:
     """Datetimes of texts, NaT where the format does not fit."""
     fits = cells.str.fullmatch(_SHAPES.get(form) or _shape(form))
-    if form == QUARTERS:
-        out = pd.Series(pd.NaT, index=cells.index, dtype="datetime64[ns]")
-        out[fits] = pd.PeriodIndex(cells[fits].str.upper(), freq="Q").to_timestamp()
-        return out
+    if form in _PERIODS:
+        days = [
+            _first_day(cell, form) if fit else None for cell, fit in zip(cells, fits, strict=True)
+        ]
+        return pd.Series(pd.to_datetime(pd.Series(days, index=cells.index, dtype=object)))
     return pd.to_datetime(cells.where(fits), errors="coerce", format=form)
+
+
+def _first_day(cell: str, form: str) -> date | None:
+    """The day a quarter, week or month begins; None if there is none of that number."""
+    year = int(re.findall(r"\d{4}", cell)[0])
+    part = int(re.findall(r"\d{1,2}", cell.replace(f"{year:04d}", " "))[0])
+    try:
+        if form == WEEKS:
+            return date.fromisocalendar(year, part, 1)
+        return date(year, 3 * part - 2 if form == QUARTERS else part, 1)
+    except ValueError:
+        return None
 
 
 def _shape(form: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast
@@ -31,6 +31,7 @@ from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.seasons import Seasonal
 from driftglm.estimators.summary import normal_quantile, summarise
+from driftglm.estimators.time_column import require_time, split_time, warn_timeless
 from driftglm.estimators.trust import Trust
 from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
 from driftglm.families import Family
@@ -90,6 +91,7 @@ class DriftEstimator(
         "keep_data": ["boolean"],
         "freq": [str, Interval(Integral, 1, None, closed="left"), None],
         "seasonality": [StrOptions({"auto"}), Interval(Integral, 2, None, closed="left"), None],
+        "time": [str, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
@@ -110,6 +112,7 @@ class DriftEstimator(
     keep_data: bool = False
     freq: str | int | None = None
     seasonality: Seasonality = "auto"
+    time: str | None = None
     max_iter: int = 1000
     tol: float = 1e-4
     verbose: bool = False
@@ -197,6 +200,9 @@ class DriftEstimator(
     def _fit_given(self, X: MatrixLike, given: Given, workers: Workers) -> Self:
         """The common part of every `fit`."""
         announce_compilation(sys.stderr)
+        require_time(X, given.time, self.time)
+        X, time = split_time(X, given.time, self.time, self.freq)
+        given = replace(given, time=time)
         if workers.wanted(X):
             self._refuse_workers()
             self.__dict__.pop("feature_names_in_", None)
@@ -241,6 +247,9 @@ class DriftEstimator(
                 "the model was fitted without time and has no step to add to; "
                 "fit it with time= to update it later."
             )
+        require_time(X, given.time, self.time)
+        X, time = self._split(X, given.time)
+        given = replace(given, time=time)
         reason = StopReason(self.stop_reason_)
         ended = self.objective_history_, self.optimality_, reason
         outcome, classes = Outcome(self._forecasters, *ended), getattr(self, "classes_", None)
@@ -341,9 +350,15 @@ class DriftEstimator(
     def _codes(self, time: VectorLike, n_rows: int) -> IntArray | int:
         return self._next_code if time is None else self._axis.encode(time, n_rows)
 
+    def _split(self, X: MatrixLike, time: VectorLike) -> tuple[Any, Any]:
+        """New rows and their times, if these are in a column."""
+        freq = self._axis.freq if self._axis.kind == "period" else self.freq
+        return split_time(X, time, self.time, freq)
+
     def _read_new(self, X: MatrixLike, time: VectorLike) -> tuple[Matrix, IntArray | int]:
         """New rows as checked, and their steps."""
         check_is_fitted(self, "coef_path_")
+        X, time = self._split(X, time)
         rows = validate_data(self, X, reset=False, **X_FORMAT)
         return rows, self._codes(time, rows.shape[0])
 
@@ -401,7 +416,14 @@ class DriftEstimator(
         groups: VectorLike = None,
     ) -> float:
         """R^2 of the predictions, or their accuracy if they are classes."""
+        self._check_score(X, time)
         return self._score(y, self.predict(X, time=time, groups=groups), sample_weight)
+
+    def _check_score(self, X: MatrixLike, time: VectorLike) -> None:
+        """Whoever knows y knows when it was: refuse a lacking column, warn of no time at all."""
+        check_is_fitted(self, "coef_path_")
+        require_time(X, time, self.time)
+        warn_timeless(self._axis, time, self.time)
 
     def _score(self, y: ArrayLike, prediction: np.ndarray, sample_weight: VectorLike) -> float:
         """Accuracy of classes, else the share of the family's loss explained: R^2, or D^2."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from driftglm._typing import FloatArray, MatrixLike
+from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm.data.timesteps import Freq, TimeAxis
 from driftglm.diagnostics import Finding, Residuals, findings, findings_frame, range_check
 from driftglm.diagnostics.diagnose import ORDER
@@ -40,6 +41,9 @@ class Diagnosis:
 
     @abstractmethod
     def _names(self, feature_names: Names) -> list[str]: ...
+
+    @abstractmethod
+    def _split(self, X: MatrixLike, time: VectorLike) -> tuple[Any, Any]: ...
 
     @property
     def residuals_(self) -> FloatArray:
@@ -85,7 +89,7 @@ class Diagnosis:
         if vars(self).get("seasonality_") is not None:  # the first forecaster alone lacks a season
             found = [each for each in found if each.check != "season"]
         if X is not None:
-            rows = validate_data(self, X, reset=False, **X_FORMAT)
+            rows = validate_data(self, self._split(X, None)[0], reset=False, **X_FORMAT)
             found += range_check(rows, checks.minimum, checks.maximum, self._names(None))
         return findings_frame(sorted(found, key=lambda each: ORDER[each.severity]))
 

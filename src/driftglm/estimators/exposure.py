@@ -87,5 +87,6 @@ class ExposureEstimator(DriftEstimator):
         groups: VectorLike = None,
     ) -> float:
         """D^2, the share of the family's loss (of counts, the deviance) explained; or accuracy."""
+        self._check_score(X, time)
         prediction = self.predict(X, time=time, exposure=exposure, groups=groups)
         return self._score(y, prediction, sample_weight)

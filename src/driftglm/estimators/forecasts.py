@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +50,9 @@ class Forecasts:
     @abstractmethod
     def _codes(self, time: VectorLike, n_rows: int) -> IntArray | int: ...
 
+    @abstractmethod
+    def _split(self, X: MatrixLike, time: VectorLike) -> tuple[Any, Any]: ...
+
     def predict_distribution(
         self,
         X: MatrixLike,
@@ -79,6 +83,8 @@ class Forecasts:
         >>> forecast.quantile([0.05, 0.5, 0.95]).shape == (len(panel.X_next), 3)
         True
         """
+        check_is_fitted(self, "coef_path_")
+        X, time = self._split(X, time)
         mean, variance = self._uncertain_eta(X, time, exposure, groups)
         family = self.family_
         if (given := trials_of(trials, mean.shape[0])) is not None:

@@ -68,6 +68,10 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
         together with their drift, and forecasters with seasons join the average, trusted as far
         as they forecast. "auto" (default): 12, 4 or 52 where steps are months, quarters or weeks
         of dates, two full cycles are there and forecasters are averaged. None: no seasons.
+    time
+        A column of X, which must be a frame then, that holds the times; it is no feature. It may be
+        texts too, such as 2019Q1, 2019-W05, Jan-2019 or 2019-01-31, or yyyymm. Frames that lack it
+        are predicted as of the step after the last. Times given as an array go first.
     max_iter, tol
         Most passes over the features, and when to stop: for a mode, the gradient of any
         coefficient times its posterior standard deviation; for the learned prior, ten times

@@ -20,6 +20,7 @@ from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.base import DriftEstimator, Extrapolate, prior_of
 from driftglm.estimators.text_export import TextExports
+from driftglm.estimators.time_column import require_time, split_time
 from driftglm.estimators.trust import Trust
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.files import Storable
@@ -33,8 +34,25 @@ from driftglm.fitting.worker_rows import Workers
 from driftglm.priors import Learned, PathPrior, Prior
 
 N_NAMED = 3
-SHARED = ("prior", "extrapolate", "freq", "max_iter", "tol", "verbose", "n_jobs")
+SHARED = ("prior", "extrapolate", "freq", "time", "max_iter", "tol", "verbose", "n_jobs")
 """Parameters that mean the same as those of the estimators of rows."""
+
+
+LEAST_TOKENS = 20
+"""Mean tokens of a document from which some word occurs twice in some document."""
+
+
+def warn_indicators(counts: Any) -> None:
+    """Say so if all counts are 0 or 1, though documents are long: they may be no counts."""
+    values = getattr(counts, "data", None) if hasattr(counts, "tocsr") else None
+    if not isinstance(values, np.ndarray) or not values.size or values.max() > 1:
+        return
+    if values.sum() > LEAST_TOKENS * np.shape(counts)[0]:
+        warn(
+            "counts are all 0 or 1, though documents have many words; they seem to say whether a "
+            "word occurs, not how often. Pass counts: RankedVocabulary(binary=False).",
+            DataWarning,
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -93,6 +111,8 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         the last two steps before it had seen them. It takes two more fits.
     freq
         Length of a timestep, as in `DriftRegressor`.
+    time
+        A column of effects, which must be a frame then, that holds the times; no effect itself.
     max_iter, tol
         Most passes over all words. A mode has converged when no coefficient would move by more than
         `tol` posterior standard deviations or a pass raises the objective by less than 10 `tol`^2
@@ -155,6 +175,7 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
     burstiness: Literal["auto", "estimate"] | float | None = "auto"
     extrapolate: Extrapolate = "auto"
     freq: str | int | None = None
+    time: str | None = None
     max_iter: int = 200
     tol: float = 1e-3
     verbose: bool = False
@@ -188,6 +209,9 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         background of the step before it, and its coefficients from the steps around it.
         """
         announce_compilation(sys.stderr)
+        require_time(effects, time, self.time)
+        effects, time = split_time(effects, time, self.time, self.freq)
+        warn_indicators(counts)
         workers = Workers(n_workers, checkpoint)
         self._report(fit_documents(self, counts, effects, time, self._plan(), workers))
         return self
@@ -266,9 +290,15 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
 
     # -------------------------------------------------------------- prediction
 
+    def _split(self, effects: MatrixLike, time: VectorLike) -> tuple[Any, Any]:
+        """New effects and their times, if these are in a column."""
+        freq = self._axis.freq if self._axis.kind == "period" else self.freq
+        return split_time(effects, time, self.time, freq)
+
     def log_prob(self, effects: MatrixLike, time: VectorLike = None) -> FloatArray:
         """(n_docs, V) log probabilities of the words; no time: the step after the last."""
         check_is_fitted(self, "coef_path_")
+        effects, time = self._split(effects, time)
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64, reset=False)
         out = np.empty((rows.shape[0], self.vocabulary_.size))
         for members, step in self._by_step(self._codes(time, rows.shape[0])):
@@ -282,6 +312,7 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         """(n_docs,) log-likelihood of every document's tokens; 0 for one without tokens."""
         check_is_fitted(self, "coef_path_")
         table = read_counts(counts, self.vocabulary_)
+        effects, time = self._split(effects, time)
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64, reset=False)
         if rows.shape[0] != table.shape[0]:
             raise DataError(

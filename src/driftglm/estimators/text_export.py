@@ -79,6 +79,33 @@ class TextExports:
         }
         return pd.DataFrame({name: values[chosen] for name, values in columns.items()})
 
+    def word_changes(
+        self, effect: str | int, start: object, end: object, k: int = 10
+    ) -> pd.DataFrame:
+        """The `k` words whose coefficient rose most from one step to another, then the `k` fallen.
+
+        Columns: word, change, coef_start, coef_end, inclusion_probability. A coefficient is the log
+        of how much more often documents with the effect use a word than the others of their step
+        do: what rose for all documents alike is in the background, not here.
+        """
+        i = self._effect(effect)
+        if k < 1:
+            raise DataError(f"k={k}; ask for one word or more.")
+        labels: Any = [start, end]
+        codes = [int(self._codes([label], 1)[0]) for label in labels]
+        first, last = (self._step(code).coef[i] for code in codes)
+        change = last - first
+        order = np.argsort(-np.abs(change), kind="stable")
+        chosen = np.concatenate([order[change[order] > 0][:k], order[change[order] < 0][:k]])
+        columns = {
+            "word": np.asarray(self.vocabulary_, dtype=object),
+            "change": change,
+            "coef_start": first,
+            "coef_end": last,
+            "inclusion_probability": self.inclusion_probability_[i],
+        }
+        return pd.DataFrame({name: values[chosen] for name, values in columns.items()})
+
     def plot_words(self, effect: str | int, words: ArrayLike | None = None, k: int = 8) -> Any:
         """Paths of some words' coefficients of one effect, as a matplotlib Figure.
 

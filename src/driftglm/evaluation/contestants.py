@@ -140,8 +140,11 @@ def predicted(final: Any, X_new: Any, data: Data, test: IntArray) -> FloatArray:
 def chain_predictions(
     model: BaseEstimator, data: Data, train: IntArray, test: IntArray
 ) -> Iterator[Iterator[tuple[dict[str, Any], FloatArray]]]:
-    """Candidates of a baseline that shares work between strengths, in chains."""
-    transform, final, prefix = split_pipeline(clone(model))
+    """Candidates of a baseline that shares work between strengths, in chains.
+
+    The model is not copied: it knows its number of columns once there are candidates.
+    """
+    transform, final, prefix = split_pipeline(model)
     X, X_new = _transformed(transform, data, train, test)
     extras = data.extras(train, final, "fit")
     if "exposure" in extras:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from driftglm._typing import IntArray, MatrixLike, VectorLike
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
+from driftglm.estimators.time_column import require_time, split_time
 from driftglm.exceptions import DataError, TimeError
 
 
@@ -57,6 +58,9 @@ class RollingOrigin(BaseCrossValidator):
         Number of steps left out between training and test.
     freq
         Length of a step, as in `driftglm.DriftRegressor`: needed for dates.
+    time
+        A column of X, a frame, that holds the times, as in `driftglm.DriftRegressor`; then neither
+        `groups` nor routing is needed.
 
     Examples
     --------
@@ -70,8 +74,8 @@ class RollingOrigin(BaseCrossValidator):
     (array([0, 1]), array([2]))
     """
 
-    # The splits need time, which scikit-learn passes as groups.
-    __metadata_request__split = {"groups": True}  # noqa: RUF012
+    # The splits need time, which scikit-learn passes as groups, or as time where routing is on.
+    __metadata_request__split = {"groups": True, "time": True}  # noqa: RUF012
 
     def __init__(
         self,
@@ -82,6 +86,7 @@ class RollingOrigin(BaseCrossValidator):
         window: int | None = None,
         gap: int = 0,
         freq: Freq = None,
+        time: str | None = None,
     ) -> None:
         if test is not None and n_test is not None:
             raise DataError("both test and n_test were given; name the test steps or their number.")
@@ -96,6 +101,7 @@ class RollingOrigin(BaseCrossValidator):
         self.window = window
         self.gap = gap
         self.freq = freq
+        self.time = time
 
     # ------------------------------------------------------- scikit-learn's way
 
@@ -104,7 +110,7 @@ class RollingOrigin(BaseCrossValidator):
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield (train, test) row positions for every test step; `groups` is time."""
         del y
-        for fold in self.folds(_labels(groups, time), _num_samples(X)):
+        for fold in self.folds(self._times(X, groups, time), _num_samples(X)):
             yield fold.train, fold.test
 
     def dev_split(
@@ -112,17 +118,24 @@ class RollingOrigin(BaseCrossValidator):
     ) -> tuple[IntArray, IntArray]:
         """(train, test) row positions for the dev step."""
         del y
-        fold = self.dev_fold(_labels(groups, time), _num_samples(X))
+        fold = self.dev_fold(self._times(X, groups, time), _num_samples(X))
         return fold.train, fold.test
+
+    def _times(self, X: Any, groups: VectorLike, time: VectorLike) -> Any:
+        """Times as they were given, or those of the column of X that holds them."""
+        if groups is not None or time is not None or self.time is None:
+            return _labels(groups, time)
+        require_time(X, None, self.time)
+        return split_time(X, None, self.time, self.freq)[1]
 
     def get_n_splits(self, X: object = None, y: object = None, groups: VectorLike = None) -> int:
         """Number of test steps; `groups` is needed only where the steps are not named."""
-        del X, y
+        del y
         if self.test is not None:
             return len(np.atleast_1d(np.asarray(self.test, dtype=object)))
         if self.n_test is not None:
             return self.n_test
-        labels = _labels(groups, None)
+        labels = self._times(X, groups, None)
         return len(self.folds(labels, _num_samples(labels)))
 
     # ------------------------------------------------------------ as named folds

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits
 
 from driftglm._progress import progress_bar
@@ -89,10 +89,11 @@ class ChainTask:
                 arrays["loss"] = loss_of_classes(self.metric, data, test, prediction)
             return mean_loss(self.metric, data, test, arrays, self.name)
 
-        chains = chain_predictions(self.model, data, self.fold.train, test)
+        model = clone(self.model)
+        chains = chain_predictions(model, data, self.fold.train, test)
         choice: Choice = choose(
             (((params, error(prediction)) for params, prediction in chain) for chain in chains),
-            leave=split_pipeline(self.model)[1].leaves_chains,
+            patience=lambda: split_pipeline(model)[1].patience,
         )
         facts = {
             "params": choice.params,

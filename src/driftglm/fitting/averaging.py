@@ -263,9 +263,10 @@ def _spread(
     moments: dict[str, tuple[FloatArray, FloatArray]],
 ) -> float:
     """Mean squared normal quantile of where rows lie in the average's forecast: 1 if right."""
-    weighed = [
-        (part.weight, *(each[:, 0] for each in moments[part.name])) for part in average.parts
-    ]
+    weighed: list[tuple[float, FloatArray, FloatArray]] = []
+    for part in average.parts:
+        means, variances = moments[part.name]
+        weighed.append((part.weight, means[:, 0], variances[:, 0]))
     mean = np.sum([w * m for w, m, _ in weighed], axis=0)
     variance = np.sum([w * (v + (m - mean) ** 2) for w, m, v in weighed], axis=0)
     if not (np.isfinite(mean).all() and np.isfinite(variance).all()):

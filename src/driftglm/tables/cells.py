@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -16,6 +18,7 @@ mistakes in it, unless the user says that it is categorical. Decimal commas and 
 thousands count as numbers here, as a person would read them; they are mistakes all the same."""
 _MARKED = r"[+-]?(\d+,\d+|\d{1,3}([,.' \u2019\u00a0\u202f]\d{3})+([.,]\d+)?)"
 N_NAMED = 3
+N_COLUMNS = 8
 
 
 def spoilt(values: pd.Series, least: float = NEARLY_ALL) -> BoolArray | None:
@@ -51,8 +54,33 @@ def refuse_spoilt(
     if bad is not None:
         raise DataError(
             f"column {name!r:.60} has {named_cells(table, values, bad)}; {_others(bad)}, and "
-            f"numbers are written like 1234.5. Correct what is not, {cure}"
+            f"numbers are written like 1234.5. Correct what is not, say what marks mean (--decimal "
+            f"',' or --thousands ','), {cure}"
         )
+
+
+def refuse_gaps(table: Table, names: Sequence[str], cure: str) -> None:
+    """Raise DataError about all columns that have gaps, with counts and first rows."""
+    found: list[tuple[str, int, int]] = []
+    for name in names:
+        gaps = table.frame[name].isna().to_numpy(dtype=np.bool_)
+        if gaps.any() and not gaps.all():
+            found.append((name, int(gaps.sum()), int(gaps.argmax())))
+    if not found:
+        return
+    shown = found[:N_COLUMNS]
+    lines = lines_of(table, [row for _, _, row in shown])
+    parts = []
+    for (name, n_gaps, row), line in zip(shown, lines, strict=True):
+        where = f"row {row}" if line is None else f"row {row} (line {line})"
+        verb = "column " if len(found) == 1 else ""
+        parts.append(
+            f"{verb}{name!r:.60} has no value in {n_gaps} of {table.n_rows} rows, first in {where}"
+        )
+    left = len(found) - len(shown)
+    start = "" if len(found) == 1 else f"{len(found)} columns have gaps: "
+    more = f" and {left} more columns" if left else ""
+    raise DataError(f"{start}{'; '.join(parts)}{more}; {cure}")
 
 
 def named_cells(table: Table, values: pd.Series, bad: BoolArray) -> str:

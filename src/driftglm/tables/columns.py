@@ -13,8 +13,8 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from driftglm._typing import FloatArray
 from driftglm.data.checks import refuse_missing
 from driftglm.data.timesteps import Freq
-from driftglm.datasets.dates import parse_dates
-from driftglm.exceptions import DataError, TimeError
+from driftglm.datasets.steps import Steps, read_steps
+from driftglm.exceptions import DataError
 from driftglm.families import family_named
 from driftglm.registry import FAMILIES
 from driftglm.tables.cells import named_cells, refuse_spoilt
@@ -56,7 +56,8 @@ def is_number_column(values: pd.Series) -> bool:
 def numbers(table: Table, values: pd.Series, name: str, cure: str) -> FloatArray:
     """A column of a table as finite numbers; DataError names the first cells that hold none."""
     refuse_missing(values, name, cure)
-    found = pd.to_numeric(values.astype(object), errors="coerce").to_numpy(dtype=np.float64)
+    cells = values if values.dtype.kind in "fiu" else values.astype(object)
+    found = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
     bad = ~np.isfinite(found)
     if bad.any():
         what = "which is no finite number" if bad.sum() == 1 else "which are no finite numbers"
@@ -90,21 +91,15 @@ def read_times(
     TimeError
         If a time is missing or no date; the message has row and value.
     """
+    found = table_steps(table, name, freq, date_format)
+    return found.labels, found.format
+
+
+def table_steps(table: Table, name: str, freq: Freq, date_format: str | None = None) -> Steps:
+    """Time labels of a column, how long a step is, and what of that was guessed."""
     values = column(table, name, "time")
     refuse_missing(values, name, "every row needs a time. Fill it in, or delete these rows.")
-    if isinstance(values.dtype, pd.CategoricalDtype) and values.cat.ordered:
-        return values.array, None
-    if isinstance(values.dtype, pd.PeriodDtype):
-        return values.array, None
-    if is_numeric_dtype(values) and not isinstance(freq, str) and date_format is None:
-        return values.to_numpy(), None
-    dates = parse_dates(values, f"{table.name}, column {name!r}", date_format)
-    if not isinstance(freq, str):
-        raise TimeError(
-            f"column {name!r} holds dates ({dates.days.iloc[0]:%Y-%m-%d} in row 0) and nothing "
-            'says how long a step is; pass freq="Y", "Q", "M", "W" or "D" (--freq M).'
-        )
-    return dates.days.to_numpy(), dates.format
+    return read_steps(values, f"{table.name}, column {name!r}", freq, date_format)
 
 
 def parse_freq(text: str | None) -> Freq:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from glob import escape
 from typing import Any, TypeAlias
@@ -24,7 +25,7 @@ from driftglm.registry import PRIORS
 from driftglm.tables.columns import near
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode, fit_encoder
 from driftglm.tables.model import Training, read_training
-from driftglm.tables.reading import Table
+from driftglm.tables.reading import Table, as_strings
 
 BASELINES: dict[str, type[BaseEstimator]] = {
     "ridge-one": RidgeOne,
@@ -53,7 +54,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, frame: pd.DataFrame, y: VectorLike = None) -> TableFeatures:
         """Learn levels and words."""
         del y
-        self.encoder_: TableEncoder = fit_encoder(Table(frame), self.spec or TableSpec())
+        spec = self.spec or TableSpec()
+        # A level that no row of this origin has cannot be what others are compared with.
+        known = [(name, k) for name, k in spec.reference if k in set(as_strings(frame[name]))]
+        spec = replace(spec, reference=tuple(known))
+        self.encoder_: TableEncoder = fit_encoder(Table(frame), spec)
         return self
 
     def transform(self, frame: pd.DataFrame) -> MatrixLike:
@@ -130,8 +135,9 @@ def compare_table(
     _check_classes(data, models)
     chosen = contestants(models, data.family, options.get("metric", "auto"), seasonality)
     X, kinds = data.X, _kinds(encoder, chosen, feature_groups)
-    if encoder.vocabulary is not None or any(each.kind == "levels" for each in encoder.columns):
-        # Words and levels must be those of the training rows.
+    learned = any(each.kind == "levels" or each.fill is not None for each in encoder.columns)
+    if encoder.vocabulary is not None or learned:
+        # Words, levels and what stands for gaps must be those of the training rows.
         X = table.frame[[each.name for each in encoder.columns] + [spec.text] * bool(spec.text)]
         features, kinds = _of_features(spec, encoder), _by_name(encoder, feature_groups)
         chosen = {
@@ -198,7 +204,14 @@ def _of_features(spec: TableSpec, encoder: TableEncoder) -> TableSpec:
     What a column is was decided on all rows; the rows of an origin are not asked again.
     """
     levels = tuple(each.name for each in encoder.columns if each.kind == "levels")
-    return TableSpec(text=spec.text, categorical=levels, vocabulary=spec.vocabulary)
+    return TableSpec(
+        text=spec.text,
+        categorical=levels,
+        vocabulary=spec.vocabulary,
+        missing=spec.missing,
+        reference=spec.reference,
+        rare=spec.rare,
+    )
 
 
 def parse_steps(text: str, freq: Freq) -> list[Step]:

@@ -18,17 +18,25 @@ from driftglm.data.checks import refuse_missing
 from driftglm.data.kinds import is_pattern, matching
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
-from driftglm.tables.cells import NEARLY_ALL, refuse_spoilt
+from driftglm.tables.cells import NEARLY_ALL, refuse_gaps, refuse_spoilt
 from driftglm.tables.columns import column, is_number_column, near, numbers
 from driftglm.tables.reading import Table, as_strings, check_header
 from driftglm.text import RankedVocabulary
 
-FILL = "drop the column (--drop), fill the gaps, or delete these rows."
+FILL = "drop the column (--drop), fill the gaps (--missing mean), or delete these rows."
+MISSING_WAYS = ("error", "drop", "mean", "indicator")
+RARE, GAP = "(rare)", "(missing)"
+"""Levels that stand for others, and for none."""
+USUAL_RARE = 10
+"""Rows below which a level is rare where a column has very many levels."""
 LARGE = (101, 10101)  # the ranks used of a large vocabulary
 MANY_LEVELS = 100
 MOST = 0.5
 ROLES = ("target", "time", "text", "weights", "exposure", "trials")
 MOST_DENSE = 300
+DENSE_NUMBERS, FULL = 5_000_000, 0.3
+"""A matrix of more numbers is sparse if a smaller share of them is not zero."""
+LEAST_COUNTED = 20
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,11 @@ class TableSpec:
     corpus, ranks 101 to 10101 of a large one. `freq` is the length of a step, `date_format` how
     dates are written, in the words of strptime; None: as all rows show. The spec of a fitted model
     has the format that was found.
+
+    `missing` says what happens to gaps: "error", "drop" the rows, "mean" of the training rows (a
+    category of their own where there are categories), or "indicator", which adds a feature that is
+    1 where a number was missing. `reference` are pairs of a column and the level that others are
+    compared with, by default the most frequent one. Levels of fewer than `rare` rows are pooled.
     """
 
     target: str | None = None
@@ -52,6 +65,9 @@ class TableSpec:
     categorical: tuple[str, ...] = ()
     vocabulary: tuple[int, int | None] | None = None
     date_format: str | None = None
+    missing: str = "error"
+    reference: tuple[tuple[str, str], ...] = ()
+    rare: int = 1
 
     @property
     def reserved(self) -> set[str]:
@@ -67,17 +83,22 @@ class TableSpec:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of features; levels are sorted by frequency, and the first has no indicator."""
+    """One column of features; levels are sorted by frequency, and the first has no indicator.
+
+    `fill` stands for gaps of a number, which have a feature of their own with `flag`.
+    """
 
     name: str
     kind: Literal["number", "levels"]
     levels: tuple[str, ...] = ()
+    fill: float | None = None
+    flag: bool = False
 
     @property
     def features(self) -> list[str]:
         """Names of the features it becomes."""
         if self.kind == "number":
-            return [self.name]
+            return [self.name, f"{self.name}={GAP}"] if self.flag else [self.name]
         return [f"{self.name}={level}" for level in self.levels[1:]]
 
 
@@ -170,7 +191,9 @@ class TableEncoder:
         sparse = self.vocabulary is not None or bool(self.block_names)
         n_features = sum(part.shape[1] for part in parts)
         levels = any(each.kind == "levels" for each in self.columns)
-        if sparse or (levels and n_features > MOST_DENSE):
+        rarely = len(self.columns) < FULL * n_features
+        large = rarely and table.n_rows * n_features > DENSE_NUMBERS
+        if sparse or (levels and (n_features > MOST_DENSE or large)):
             return csr_matrix(hstack([csr_matrix(part) for part in parts], format="csr"))
         return np.hstack([part.toarray() if issparse(part) else part for part in parts])
 
@@ -205,6 +228,10 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
     for name in (*spec.drop, *spec.categorical):
         column(table, name, "drop" if name in spec.drop else "categorical")
     names = [str(name) for name in table.frame.columns if name not in spec.reserved]
+    for name, _ in spec.reference:
+        column(table, name, "reference")
+    if spec.missing in {"error", "drop"}:
+        refuse_gaps(table, names, FILL)
     found = tuple(_fit_column(table, name, spec) for name in names)
     # A column with one level only says nothing; it has no indicator and no feature.
     words = None if spec.text is None else fit_words(texts(table, spec.text), spec.vocabulary)
@@ -252,14 +279,10 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
         raise DataError(f"column {name!r:.60} holds dates, which are no feature; drop it (--drop).")
     if values.isna().all():
         raise DataError(f"column {name!r:.60} has no values; drop it (--drop).")
-    refuse_missing(values, name, FILL)
     if is_number_column(values) and not declared:
-        return Column(name, "number")
-    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
-    if odd:
-        kind = type(values.iloc[odd[0]]).__name__
-        raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
-    counts = Counter(as_strings(values))
+        return _number_column(values, name, spec.missing)
+    _refuse_nested(values, name)
+    counts = Counter(GAP if level is None else level for level in as_strings(values))
     many = len(counts) > max(MANY_LEVELS, len(values) // 2)
     if not declared:
         cure = f"or say that it is categorical (--categorical {name!r:.60}), or drop it (--drop)."
@@ -270,20 +293,71 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
             f"column {name!r:.60} has {len(counts)} different texts in {len(values)} rows; drop "
             "it (--drop), read it as text (--text), or say that it is categorical (--categorical)."
         )
-    levels = sorted(counts, key=lambda level: (-counts[level], level))
+    rare = max(spec.rare, USUAL_RARE if many else 1)
+    return Column(name, "levels", _levels(counts, name, rare, dict(spec.reference).get(name)))
+
+
+def _refuse_nested(values: pd.Series, name: str) -> None:
+    """Raise DataError if a cell holds a list or the like, as JSON may."""
+    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
+    if odd:
+        kind = type(values.iloc[odd[0]]).__name__
+        raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
+
+
+def _number_column(values: pd.Series, name: str, missing: str) -> Column:
+    """A column of numbers, and what stands for its gaps."""
+    if _is_counter(values):
+        warn(
+            f"column {name!r:.60} counts the rows from {values.iloc[0]} to {values.iloc[-1]} and "
+            f"is read as a number; if it is an identifier, leave it out (--drop {name!r:.60}).",
+            DataWarning,
+        )
+    if missing in {"error", "drop"}:
+        return Column(name, "number")
+    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    flag = missing == "indicator" and bool(np.isnan(found).any())
+    return Column(name, "number", fill=float(np.nanmean(found)), flag=flag)
+
+
+def _is_counter(values: pd.Series) -> bool:
+    """Whether whole numbers go up by one from row to row, as identifiers do."""
+    if len(values) < LEAST_COUNTED or values.dtype.kind not in "iu":
+        return False
+    return bool((np.diff(values.to_numpy(dtype=np.int64)) == 1).all())
+
+
+def _levels(counts: Counter[str], name: str, rare: int, reference: str | None) -> tuple[str, ...]:
+    """Levels with indicators, the one that others are compared with first."""
+    if reference is not None and reference not in counts:
+        raise DataError(
+            f"column {name!r:.60} has no level {reference!r:.40} (reference); "
+            f"{near(reference, list(counts))}"
+        )
+    kept = {k: n for k, n in counts.items() if n >= rare or k == reference}
+    if len(counts) - len(kept) > 1:  # a single rare one would but change its name
+        kept[RARE] = counts.total() - sum(kept.values())
+    else:
+        kept = dict(counts)
+    levels = sorted(kept, key=lambda level: (level == RARE, -kept[level], level))
     if set(levels) == {"False", "True"}:  # as booleans come out of CSV files
         levels = ["False", "True"]
-    return Column(name, "levels", tuple(levels))
+    if reference is not None:
+        levels = [reference, *(level for level in levels if level != reference)]
+    return tuple(levels)
 
 
 def _column_part(table: Table, each: Column) -> FloatArray | csr_matrix:
     values = column(table, each.name, "feature of the model")
     if each.kind == "number":
-        return numbers(table, values, each.name, "numbers are needed, or " + FILL)[:, None]
-    refuse_missing(values, each.name, FILL)
+        return _number_part(table, values, each)
+    if GAP not in each.levels:
+        refuse_missing(values, each.name, FILL)
     positions = {level: k for k, level in enumerate(each.levels)}
     found = as_strings(values)
-    codes = np.array([positions.get(level, -1) for level in found], dtype=np.int64)
+    found[pd.isna(found)] = GAP
+    other = positions.get(RARE, -1)
+    codes = np.array([positions.get(level, other) for level in found], dtype=np.int64)
     unknown = Counter(found[codes < 0])
     if unknown:
         first = next(iter(unknown))
@@ -296,6 +370,16 @@ def _column_part(table: Table, each: Column) -> FloatArray | csr_matrix:
     rows = np.flatnonzero(codes > 0)
     shape = (len(values), len(each.levels) - 1)
     return csr_matrix((np.ones(rows.size), (rows, codes[rows] - 1)), shape=shape)
+
+
+def _number_part(table: Table, values: pd.Series, each: Column) -> FloatArray:
+    """A number, and where gaps have a feature of their own, that too."""
+    cure = "numbers are needed, or " + FILL
+    if each.fill is None:
+        return numbers(table, values, each.name, cure)[:, None]
+    gaps = values.isna().to_numpy(dtype=np.bool_)
+    found = numbers(table, values.where(~gaps, each.fill), each.name, cure)
+    return np.column_stack([found, gaps]) if each.flag else found[:, None]
 
 
 def _block_part(table: Table, names: tuple[str, ...]) -> csr_matrix:

@@ -19,6 +19,7 @@ from driftglm.files import Storable
 from driftglm.registry import FAMILIES
 from driftglm.tables.columns import column, numbers, read_times, target
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode
+from driftglm.tables.preparing import prepared
 from driftglm.tables.reading import Table
 
 N_NAMED = 3
@@ -73,6 +74,14 @@ class TableModel(Storable):
     def summary(self) -> pd.DataFrame:
         """The estimator's own table of features."""
         return pd.DataFrame(self.estimator.summary())
+
+    def described(self, feature: str) -> str:
+        """A feature with what it is compared with: "hour=17 against hour=8"."""
+        reference = self.encoder.references.get(feature)
+        if reference is None:
+            return feature
+        column = next(each.name for each in self.encoder.columns if feature in each.features)
+        return f"{feature} against {column}={reference}"
 
     def predict(
         self,
@@ -181,6 +190,7 @@ def fit_table(
     >>> model.encoder.feature_names
     ['x']
     """
+    table, spec, _ = prepared(table, spec)
     encoder, X = encode(table, spec)
     params["always_in"] = encoder.positions(always_in, "always in") or None
     params["static"] = encoder.positions(static, "static") or None

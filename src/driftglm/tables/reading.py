@@ -6,7 +6,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -16,11 +16,16 @@ from scipy.sparse import csr_matrix
 
 from driftglm.data.shards import first_used
 from driftglm.datasets.tables import KINDS as TABLES
-from driftglm.datasets.tables import ending, open_text, read_lines, read_table
+from driftglm.datasets.tables import ending, read_lines, read_table
 from driftglm.exceptions import DataError
+from driftglm.tables.binary import KINDS as BINARY
+from driftglm.tables.binary import read_binary
+from driftglm.tables.delimited import read_delimited
+from driftglm.tables.layout import Layout, open_laid_out, settled
 
 SVMLIGHT = (".svm", ".svmlight", ".libsvm")
-KINDS = (*TABLES, *SVMLIGHT)
+DELIMITED = (".csv", ".tsv", ".tab", ".txt")
+KINDS = (*DELIMITED, *TABLES[1:], *BINARY, *SVMLIGHT)
 LABEL, QUERY, TIME = "label", "qid", "time"
 N_SHOWN = 40
 
@@ -41,6 +46,10 @@ class Table:
         A name a column of the block: `f` and the index that stands in the file.
     path
         The file, where its rows are all rows of one file, in order; see `lines_of`.
+    layout
+        Separator and encoding of a file of text.
+    said
+        What was guessed about the file, in sentences.
     """
 
     frame: pd.DataFrame
@@ -48,6 +57,8 @@ class Table:
     block: csr_matrix | None = None
     block_names: tuple[str, ...] = ()
     path: Path | None = None
+    layout: Layout = field(default_factory=Layout)
+    said: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -57,13 +68,20 @@ class Table:
 
 def table_kind(path: Path) -> str:
     """What a file is, by its name: one of `KINDS`; DataError if it is none of them."""
-    kind = ending(path)
+    kind = _unpacked_ending(path)
     if kind not in KINDS:
         raise DataError(
             f"{path.name} is no table that can be read; the endings {', '.join(KINDS)} are "
-            "allowed, and .gz after all but .parquet."
+            "allowed, and .gz after all but .parquet, .zip after those of text."
         )
     return kind
+
+
+def _unpacked_ending(path: Path) -> str:
+    """What the name of a file ends in; of a zip file, before .zip, else .csv."""
+    if path.suffix.lower() != ".zip":
+        return ending(path)
+    return Path(path.stem).suffix.lower() or ".csv"
 
 
 def read_data(
@@ -71,17 +89,22 @@ def read_data(
     *,
     as_text: tuple[str, ...] = (),
     time_file: str | os.PathLike[str] | None = None,
+    layout: Layout | None = None,
 ) -> Table:
-    """Table of a .csv, .jsonl, .parquet or SVMlight file, or of a folder of shards.
+    """Table of a file of text (.csv, .tsv), .jsonl, .parquet, Excel, Stata, Feather or SVMlight.
+
+    Also of a folder of shards.
 
     Parameters
     ----------
     path
-        The file. CSV, JSON lines and SVMlight may be packed as .gz.
+        The file. Text, JSON lines, Stata and SVMlight may be packed as .gz, text as .zip.
     as_text
         Columns of a CSV file, or `time` of a file of times, that stay as they stand.
     time_file
         A file with one time a line, for SVMlight files; it becomes the column `time`.
+    layout
+        Separator, encoding, marks in numbers, sheet; None: guessed, and said in `Table.said`.
 
     Raises
     ------
@@ -94,7 +117,7 @@ def read_data(
 
         table = read_shards(source)
     else:
-        table = _read_file(source, as_text)
+        table = _read_file(source, as_text, layout or Layout())
     if not table.n_rows:
         raise DataError(f"{source.name} has no rows; a header alone cannot be used.")
     if time_file is None:
@@ -102,17 +125,28 @@ def read_data(
     return _with_times(table, Path(time_file), as_text=TIME in as_text)
 
 
-def _read_file(path: Path, as_text: tuple[str, ...]) -> Table:
+def _read_file(path: Path, as_text: tuple[str, ...], layout: Layout) -> Table:
     kind = table_kind(path)
     check_readable(path)
+    said: list[str] = []
     if kind in SVMLIGHT:
         return read_svmlight(path, path.name)
-    if kind == ".csv":
-        check_header(csv_header(path), path.name)
-    frame = with_index(read_table(path, as_text))
+    if kind in DELIMITED:
+        try:
+            layout, said = settled(path, layout)
+        except (OSError, EOFError) as error:
+            raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
+        check_header(csv_header(path, layout), path.name)
+        frame, layout, more = read_delimited(path, layout, as_text)
+        said += more
+    elif kind in BINARY:
+        frame, said = read_binary(path, kind, layout)
+        frame = with_index(frame)
+    else:
+        frame = with_index(read_table(path, as_text))
     check_header([str(name) for name in frame.columns], path.name)
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
-    return Table(frame, path.name, path=path)
+    return Table(frame, path.name, path=path, layout=layout, said=tuple(said))
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:
@@ -134,21 +168,25 @@ def check_readable(path: Path) -> None:
         raise DataError(f"{path.name} is empty; a table needs a header or rows.")
 
 
-def csv_header(path: Path) -> list[str]:
+def csv_header(path: Path, layout: Layout | None = None) -> list[str]:
     """Names of the columns as they stand in the first line."""
+    layout = layout or Layout(sep=",", encoding="utf-8-sig")
     try:
-        with open_text(path) as stream:
-            header = next(csv.reader(stream), [])
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is no text in UTF-8 ({error}); save it as UTF-8.") from error
+        with open_laid_out(path, layout) as stream:
+            header = next(csv.reader(stream, delimiter=layout.sep or ","), [])
+    except UnicodeError as error:
+        raise DataError(
+            f"{path.name} is no text in {layout.encoding} ({error}); name its encoding (--encoding "
+            "cp1252), or save it as UTF-8."
+        ) from error
     except (OSError, EOFError, csv.Error) as error:
         raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
     if not header:
         raise DataError(f"{path.name} is empty; a table needs a header or rows.")
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+    if len(header) == 1 and any(mark in header[0] for mark in ",;\t|"):
         raise DataError(
-            f"{path.name} has the single column {header[0]!r:.{N_SHOWN}}; columns are separated "
-            "by commas. Save the file with commas."
+            f"{path.name} has the single column {header[0]!r:.{N_SHOWN}}, which has a separator in "
+            "it; say what stands between cells (--sep ';')."
         )
     return header
 
@@ -160,17 +198,17 @@ def lines_of(table: Table, rows: Sequence[int]) -> list[int | None]:
     """
     found: dict[int, int] = {}
     kind = None if table.path is None else table_kind(table.path)
-    if table.path is not None and kind in {".csv", ".jsonl", ".ndjson"}:
-        with open_text(table.path) as stream:
+    if table.path is not None and kind in {*DELIMITED, ".jsonl", ".ndjson"}:
+        with open_laid_out(table.path, table.layout) as stream:
             given = (k for k, line in enumerate(stream, start=1) if line.strip())
-            starts = _csv_starts(stream) if kind == ".csv" else given
+            starts = _csv_starts(stream, table.layout.sep or ",") if kind in DELIMITED else given
             found = {row: line for row, line in enumerate(starts) if row in rows}
     return [found.get(row) for row in rows]
 
 
-def _csv_starts(stream: Iterable[str]) -> Iterator[int]:
+def _csv_starts(stream: Iterable[str], sep: str) -> Iterator[int]:
     """First line of every row; a cell may have several lines, and blank lines are no rows."""
-    reader, before = csv.reader(stream), 0
+    reader, before = csv.reader(stream, delimiter=sep), 0
     is_header = True
     for cells in reader:
         start, before = before + 1, reader.line_num

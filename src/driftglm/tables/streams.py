@@ -16,6 +16,7 @@ import pandas as pd
 from driftglm.datasets.tables import AS_IT_STANDS, as_numbers, json_rows
 from driftglm.exceptions import DataError
 from driftglm.tables import reading
+from driftglm.tables.binary import KINDS as BINARY
 
 
 def iterate_tables(
@@ -34,6 +35,8 @@ def iterate_tables(
     elif kind == ".parquet":
         for frame in _parquet_chunks(path, n_rows):
             yield reading.Table(frame, path.name)
+    elif kind in BINARY or kind in reading.DELIMITED[1:]:
+        raise DataError(f"{path.name}: only .csv, .jsonl, .parquet and SVMlight become shards.")
     else:
         chunks = _csv_chunks if kind == ".csv" else _json_chunks
         are_numbers: dict[str, bool] = {}

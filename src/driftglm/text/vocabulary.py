@@ -23,6 +23,8 @@ from driftglm.text.rows import SparseRows
 
 # Runs of letters and digits, those of one letter included; `\w` would take in the underscore.
 LETTERS_AND_DIGITS = r"[^\W_]+"
+MOST_NGRAMS = 5
+LONGEST_PATH, MOST_BLANKS = 255, 5
 Document = str | bytes | Path
 
 
@@ -56,6 +58,11 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         Function from a text to its words, instead of `token_pattern`.
     dtype
         Type of the values; the estimators compute with float64 and need no copy of it.
+    ngrams
+        Longest run of words that counts as one: 2 adds pairs such as "interest rate", ranked among
+        the words.
+    stop_words
+        Words to leave out before ranking and pairing: "english" (scikit-learn's list) or a list.
 
     Attributes
     ----------
@@ -77,7 +84,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
     array([[0., 1.]])
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 (scikit-learn's way)
         self,
         first: int = 101,
         last: int | None = 10101,
@@ -87,6 +94,8 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         token_pattern: str = LETTERS_AND_DIGITS,
         tokenizer: Callable[[str], list[str]] | None = None,
         dtype: DTypeLike = np.float64,
+        ngrams: int = 1,
+        stop_words: Literal["english"] | Collection[str] | None = None,
     ) -> None:
         self.first = first
         self.last = last
@@ -96,6 +105,8 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         self.token_pattern = token_pattern
         self.tokenizer = tokenizer
         self.dtype = dtype
+        self.ngrams = ngrams
+        self.stop_words = stop_words
 
     def fit(self, raw_documents: Iterable[Document], y: object = None) -> RankedVocabulary:
         """Count the words of all training documents and rank them.
@@ -200,6 +211,10 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
             # CountVectorizer warns of a pattern that a tokenizer makes useless.
             token_pattern=None if self.tokenizer is not None else self.token_pattern,
             tokenizer=self.tokenizer,
+            ngram_range=(1, self.ngrams),
+            stop_words=self.stop_words
+            if isinstance(self.stop_words, str | None)
+            else list(self.stop_words),
         ).build_analyzer()
         for row, document in enumerate(raw_documents):
             self._check_document(document, row)
@@ -207,7 +222,7 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
                 yield analyze(document)
             except OSError as error:
                 raise DataError(
-                    f"document {row}, the file {str(document)!r}, cannot be read "
+                    f"document {row}, the file {_named(document)}, cannot be read "
                     f"({error.strerror}); pass paths of text files, or input='content' for texts."
                 ) from error
 
@@ -228,6 +243,10 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
                 f"first={self.first!r}, last={self.last!r}; whole numbers with 1 <= first <= last "
                 "are allowed, or last=None."
             )
+        if not isinstance(self.ngrams, Integral) or not 1 <= self.ngrams <= MOST_NGRAMS:
+            raise DataError(f"ngrams={self.ngrams!r}; a whole number from 1 to 5 is allowed.")
+        if isinstance(self.stop_words, str) and self.stop_words != "english":
+            raise DataError(f"stop_words={self.stop_words!r:.40}; 'english' or a list of words.")
         if self.input not in {"content", "filename"}:
             raise DataError(f"input={self.input!r}; 'content' and 'filename' are allowed.")
 
@@ -239,3 +258,10 @@ class RankedVocabulary(TransformerMixin, Storable, BaseEstimator):
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
+
+
+def _named(path: object) -> str:
+    """A path as messages show it; what is too long or wordy for one is a text, and not shown."""
+    text = str(path)
+    is_text = len(text) > LONGEST_PATH or text.count(" ") > MOST_BLANKS
+    return f"(a text of {len(text)} letters)" if is_text else repr(text)
