@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from driftglm._jit import announce_compilation
 from driftglm._threads import n_threads
-from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
+from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.contrasts import Contrasts
 from driftglm.estimators.diagnosis import Diagnosis
@@ -27,6 +27,7 @@ from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.group_effects import GroupEffects
 from driftglm.estimators.kinds import KindsOfFeatures
+from driftglm.estimators.linear_predictor import LinearPredictor
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.seasons import Seasonal
@@ -38,12 +39,11 @@ from driftglm.families import Family
 from driftglm.files import Storable
 from driftglm.fitting.averaged import Averaged
 from driftglm.fitting.extrapolation import Extrapolation
-from driftglm.fitting.fit import X_FORMAT, Fitted, Plan, fit_given, fit_more
+from driftglm.fitting.fit import Fitted, Plan, fit_given, fit_more
 from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.modes import SOLVERS
 from driftglm.fitting.outcome import Forecaster, Outcome
-from driftglm.fitting.prediction import eta_means, eta_moments
-from driftglm.fitting.reading import Given, Reading, exposure_of
+from driftglm.fitting.reading import Given, Reading
 from driftglm.fitting.settings import NoiseName, Seasonality, Settings
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
@@ -65,13 +65,14 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DriftEstimator(
+    GroupEffects,
+    LinearPredictor,
     Forecasts,
     Contrasts,
     Diagnosis,
     Exports,
     KindsOfFeatures,
     Trust,
-    GroupEffects,
     Seasonal,
     Storable,
     BaseEstimator,
@@ -346,65 +347,6 @@ class DriftEstimator(
         return self._axis.n_timesteps - int(self._axis.is_single)
 
     # -------------------------------------------------------------- prediction
-
-    def _codes(self, time: VectorLike, n_rows: int) -> IntArray | int:
-        return self._next_code if time is None else self._axis.encode(time, n_rows)
-
-    def _split(self, X: MatrixLike, time: VectorLike) -> tuple[Any, Any]:
-        """New rows and their times, if these are in a column."""
-        freq = self._axis.freq if self._axis.kind == "period" else self.freq
-        return split_time(X, time, self.time, freq)
-
-    def _read_new(self, X: MatrixLike, time: VectorLike) -> tuple[Matrix, IntArray | int]:
-        """New rows as checked, and their steps."""
-        check_is_fitted(self, "coef_path_")
-        X, time = self._split(X, time)
-        rows = validate_data(self, X, reset=False, **X_FORMAT)
-        return rows, self._codes(time, rows.shape[0])
-
-    def _eta_means(self, X: MatrixLike, time: VectorLike, groups: VectorLike = None) -> FloatArray:
-        """(n_rows, n_responses) eta of every row, with the coefficients of its step or the next."""
-        rows, codes = self._read_new(X, time)
-        mean = eta_means(self._forecaster, rows, codes, hold=self._holds)
-        if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
-            mean += self._forecaster.group_moments(numbers, codes)[0]
-        return mean
-
-    def _eta_moments(
-        self,
-        X: MatrixLike,
-        time: VectorLike,
-        exposure: VectorLike = None,
-        *,
-        groups: VectorLike = None,
-        drift: bool = True,
-    ) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of eta: (n_rows,), or (n_rows, K) with a response for every class."""
-        rows, codes = self._read_new(X, time)
-        mean, variance = eta_moments(self._forecaster, rows, codes, hold=self._holds, drift=drift)
-        if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
-            shared = self._forecaster.group_moments(numbers, codes)
-            mean, variance = mean + shared[0], variance + shared[1]
-        exposures = exposure_of(self.family_, exposure, rows.shape[0])
-        if self.family_.coupled:
-            return mean, variance
-        return mean[:, 0] + exposures, variance[:, 0]
-
-    def _mean(
-        self,
-        X: MatrixLike,
-        time: VectorLike,
-        exposure: VectorLike = None,
-        groups: VectorLike = None,
-    ) -> FloatArray:
-        """E[y] of every row, the uncertainty of the coefficients integrated out.
-
-        Coefficients that are held are taken as they were: how far they may have moved since, which
-        widens intervals, would count upwards only.
-        """
-        check_is_fitted(self, "coef_path_")
-        moments = self._eta_moments(X, time, exposure, groups=groups, drift=False)
-        return self.family_.mean(*moments)
 
     def score(
         self,
