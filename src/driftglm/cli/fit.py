@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 TOP, FEW = 10, 3
 MOST_FINDINGS = 5
-FIGURES = ("inclusion_probability", "coef_first", "coef_last", "coef_next", "lower", "upper")
+SHORT = {"inclusion_probability": "included", "drift_probability": "drifts"}
+FIGURES = (*SHORT, "coef_first", "coef_last", "coef_next", "lower", "upper")
 
 
 @opt.flattened
@@ -132,9 +133,7 @@ def print_features(summary: pd.DataFrame) -> None:
         [str(row[name]) for name in lead] + [f"{row[name]:.3g}" for name in figures]
         for _, row in rows.iterrows()
     ]
-    short = [
-        name.replace("inclusion_probability", "included").removeprefix("coef_") for name in figures
-    ]
+    short = [SHORT.get(name, name).removeprefix("coef_") for name in figures]
     say_table(lead + short, body)
     if len(summary) > len(rows):
         say(f"... and {len(summary) - len(rows)} more; --json lists all.")

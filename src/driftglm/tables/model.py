@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from driftglm._typing import FloatArray, MatrixLike
+from driftglm.estimators.kinds import counted
 from driftglm.estimators.named import estimator_for
 from driftglm.exceptions import DataError
 from driftglm.families import family_named
@@ -71,8 +72,10 @@ class TableModel(Storable):
         return list(getattr(self.estimator, "classes_", []))
 
     def summary(self) -> pd.DataFrame:
-        """The estimator's own table of features."""
-        return pd.DataFrame(self.estimator.summary())
+        """The estimator's own table of features, with the levels that levels are compared with."""
+        table, references = pd.DataFrame(self.estimator.summary()), self.encoder.references
+        table["reference"] = [references.get(name, "") for name in table["feature"]]
+        return table
 
     def predict(
         self,
@@ -227,22 +230,25 @@ def learned_sentence(table: pd.DataFrame) -> str:
     total = table["feature"].nunique()
     # A column that never varies is told nothing by the data: its coefficients are exactly zero.
     coefs = table[["coef_first", "coef_last", "coef_next"]].to_numpy(dtype=np.float64)
-    table = table[(coefs != 0.0).any(axis=1)]
-    # With several classes a feature has a row in each.
-    included = _features(table[table["kind"] != "zero"])
-    moving = _features(table[table["kind"].isin(["drifting", "sign-flip"])])
-    if not included:
+    found = counted(table[(coefs != 0.0).any(axis=1)])
+    shared = ""
+    if found.shared:
+        have = "has" if len(found.shared) == 1 else "have"
+        shared = f" {len(found.shared)} more {have} an effect by the shared directions only."
+    if not found.included:
+        if shared:
+            return f"None of {total} features matters by itself.{shared}"
         return f"None of {total} features matters: only the intercept of each step is predicted."
-    n_still = len(included) - len(moving)
-    verb = "matters" if len(included) == 1 else "matter"
-    drift = "1 drifts" if len(moving) == 1 else f"{len(moving)} drift"
-    named = f" ({', '.join(moving[:N_NAMED])})" if moving else ""
-    still = f"{n_still} {'is' if n_still == 1 else 'are'} constant"
-    top = ", ".join(included[:N_NAMED])
-    return (
-        f"{len(included)} of {total} features {verb}, most of all {top}; {drift}{named}, {still}."
-    )
+    verb = "matters" if len(found.included) == 1 else "matter"
+    drift = "1 drifts" if len(found.moving) == 1 else f"{len(found.moving)} drift"
+    named = f" ({', '.join(found.moving[:N_NAMED])})" if found.moving else ""
+    parts = [f"{drift}{named}", _counted_as(len(found.still), "constant")]
+    if found.undecided:
+        parts.append(_counted_as(len(found.undecided), "undecided"))
+    top = ", ".join(found.included[:N_NAMED])
+    said = f"{len(found.included)} of {total} features {verb}, most of all {top}"
+    return f"{said}; {', '.join(parts)}.{shared}"
 
 
-def _features(rows: pd.DataFrame) -> list[str]:
-    return list(dict.fromkeys(rows["feature"].astype(str)))
+def _counted_as(n: int, what: str) -> str:
+    return f"{n} {'is' if n == 1 else 'are'} {what}"
