@@ -66,7 +66,7 @@ def command(
         return
     note(f"family {rows.family}: {rows.why}.")
     _print(facts, model, summary)
-    _print_findings(found)
+    print_findings(found)
     say(f"Written to {output}.")
 
 
@@ -109,7 +109,7 @@ def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> N
     print_features(summary)
 
 
-def _print_findings(found: pd.DataFrame) -> None:
+def print_findings(found: pd.DataFrame) -> None:
     """What is wrong with the fit, in five lines at most."""
     if found.empty:
         say("Checks of the residuals: no findings.")
