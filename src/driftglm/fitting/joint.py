@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -25,12 +25,18 @@ from driftglm.priors.mixture import average_inplace, log_evidences_inplace, weig
 from driftglm.priors.weights import log_weights
 from driftglm.solvers.intercepts import averaged_intercept
 from driftglm.solvers.joint import JointData, JointSolve, PathKernels
+from driftglm.solvers.joint_paths import PathInformation, PathSolve
+
+Solve: TypeAlias = JointSolve | PathSolve
 
 MOST_ROWS = 3000
 """More rows cost seconds; there each path is known well enough by itself."""
 MOST_PATHS, MOST_NUMBERS = 100, 4_000_000
 """Paths, at most, and steps times their number squared. It is all of them or none: of columns that
 look alike, the factorised posterior drops those that matter as readily as the others."""
+MOST_UNKNOWNS, MOST_ENTRIES, RARE = 1500, 20_000_000, 0.05
+"""Where rows are many: coefficients, at most, and numbers in the columns of their paths; of more
+paths, those that are less likely than this to matter stay as they are."""
 N_ROUNDS = 2
 FLAT = 1e4
 """Variance that stands for the flat prior of an intercept's constant part, in its scale."""
@@ -88,10 +94,14 @@ def joint_posterior(
 
     A `brief` one takes one round, and knows correlations of steps after the last alone.
     """
-    chosen = _chosen(bound)
+    chosen, by_rows = _chosen(bound), True
+    if chosen is None and not brief:
+        chosen, by_rows = _few_paths(bound, state), False
     if chosen is None:
         return state, None
-    work = _Work(bound, state.copy(), chosen, _data(bound, state, chosen))
+    data = _data(bound, state, chosen)
+    known = None if by_rows else PathInformation.of(data)
+    work = _Work(bound, state.copy(), chosen, data, known)
     try:
         for _ in range(1 if brief else N_ROUNDS):
             work.update(work.solve())
@@ -120,6 +130,21 @@ def _chosen(bound: Bound) -> IntArray | None:
     return chosen if few and fits and normal and chosen.size else None
 
 
+def _few_paths(bound: Bound, state: Posterior) -> IntArray | None:
+    """Paths to be judged jointly where rows are many: all that may matter, if these are few."""
+    n_steps, seen = bound.design.n_timesteps, bound.squares.any(axis=1)
+    normal = bound.family.quadratic and bound.prior.boundary == "stationary"
+    if not normal or n_steps == 1:
+        return None
+    for which in (seen, seen & (state.inclusion > RARE)):
+        chosen = np.flatnonzero(which)
+        count = chosen.size + bound.intercepts.count
+        few = count <= MOST_PATHS and count * n_steps <= MOST_UNKNOWNS
+        if chosen.size and few and count * bound.design.n_rows <= MOST_ENTRIES:
+            return chosen
+    return None
+
+
 def _data(bound: Bound, state: Posterior, chosen: IntArray) -> JointData:
     """What intercepts and chosen paths have to explain: y without what other paths do."""
     basis = np.zeros((bound.design.n_features, chosen.size))
@@ -136,12 +161,17 @@ def _data(bound: Bound, state: Posterior, chosen: IntArray) -> JointData:
 
 @dataclass
 class _Work:
-    """A posterior on its way: chosen paths first, then the intercepts."""
+    """A posterior on its way: chosen paths first, then the intercepts.
+
+    The solve has as many unknowns as rows, or, where it is `known` what they say about the paths,
+    as coefficients.
+    """
 
     bound: Bound
     state: Posterior
     chosen: IntArray
     data: JointData
+    known: PathInformation | None
 
     def __post_init__(self) -> None:
         self.tables = self.state.components.tables()
@@ -157,9 +187,12 @@ class _Work:
         parts = [z * to_rows(path) for z, path in zip(self.data.columns, paths, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
 
-    def solve(self) -> JointSolve:
+    def solve(self) -> Solve:
         """All paths together, under the average of their components."""
-        return JointSolve.of(self.data, self._kernels())
+        kernels = self._kernels()
+        if self.known is None:
+            return JointSolve.of(self.data, kernels)
+        return PathSolve.of(self.known, kernels)
 
     def _kernels(self) -> PathKernels:
         state, unit, components = self.state, self.bound.unit[self.chosen], self.state.components
@@ -176,19 +209,22 @@ class _Work:
         ]
         return PathKernels(np.concatenate(static), np.vstack(dynamic), rho)
 
-    def update(self, solved: JointSolve) -> None:
+    def update(self, solved: Solve) -> None:
         """Curvatures and linear terms given the solve, then components of the paths."""
         variance, own = solved.covariances(between=False)
         h, b = solved.local(variance.T, own)
         # The errors of other paths last for some steps: neither are those of steps independent, nor
         # are they the same throughout, for which the full share would be right. Of columns that
-        # are next to the same they are.
+        # are next to the same they are. And a path that does not move has one coefficient, which
+        # is known with the full share whatever the errors of steps are.
         total = h.sum(axis=1)
         share = solved.common_precision() / np.where(total > 0, total, 1.0)
         share = np.minimum(share, 1.0)
-        share = share ** (1.0 - 0.5 * share)
-        h, b = h * share[:, None], b * share[:, None]
         state, n_chosen = self.state, self.chosen.size
+        moving = state.phi[self.chosen][:, ~state.components.is_static].sum(axis=1)
+        moving = np.concatenate([moving, state.intercept_dynamics[:, 0]])
+        share = share ** (1.0 - 0.5 * share * moving)
+        h, b = h * share[:, None], b * share[:, None]
         unit = self.bound.unit[self.chosen, None]
         state.curvature[self.chosen] = h[:n_chosen] / unit**2
         state.linear[self.chosen] = b[:n_chosen] / unit
@@ -225,7 +261,7 @@ class _Work:
         state.eta += self._eta() - self.before
         state.log_likelihood = None
 
-    def fit(self, solved: JointSolve, columns: Columns, *, brief: bool) -> JointFit:
+    def fit(self, solved: Solve, columns: Columns, *, brief: bool) -> JointFit:
         """How the errors go together; the intercept is measured where it has no part in that."""
         m, n_steps = len(self.data.columns), self.data.n_steps
         covariance = np.broadcast_to(np.eye(m), (n_steps, m, m))

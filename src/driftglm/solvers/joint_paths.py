@@ -1,0 +1,167 @@
+"""The joint posterior of several Gaussian paths, by a solve with as many unknowns as coefficients.
+
+The same as `joint.py` where rows are many and paths are few. With H_t = Z_t' W_t Z_t, what step t
+says about the coefficients of all paths, K_i = L_i L_i' and beta_i = L_i u_i,
+
+    u ~ Normal(C L' (Z' W y), C),   C = (I + L' H L)^-1,
+
+and what the data say about a path, the others integrated out, is F_i = (H - H L C L' H)_ii, the
+Z_i' S^-1 Z_i of `joint.py`. No K_i is inverted: that of a path that does not move has rank one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from driftglm._threads import one_thread
+from driftglm._typing import FloatArray, IntArray
+from driftglm.solvers.joint import JointData, PathKernels, common_precision, local_terms
+
+RANK = 1e-12
+"""Eigenvalues of a prior covariance below this share of its largest are rounding errors."""
+
+
+@dataclass(frozen=True)
+class PathInformation:
+    """What rows say about m paths: `gram` (T, m, m) and `linear` (m, T)."""
+
+    gram: FloatArray
+    linear: FloatArray
+
+    @classmethod
+    def of(cls, data: JointData) -> PathInformation:
+        """Sums over the rows of every step."""
+        m = len(data.columns)
+        gram, linear = np.zeros((data.n_steps, m, m)), np.zeros((m, data.n_steps))
+        with one_thread():
+            for t in range(data.n_steps):
+                rows = slice(data.step_offsets[t], data.step_offsets[t + 1])
+                z = data.columns[:, rows] / data.variance[rows]
+                gram[t], linear[:, t] = z @ data.columns[:, rows].T, z @ data.y[rows]
+        return cls(gram, linear)
+
+
+@dataclass(frozen=True)
+class PathSolve:
+    """The posterior of all paths under given priors.
+
+    Parameters
+    ----------
+    known
+        What the rows say.
+    kernels
+        Prior covariances.
+    roots, owner
+        (T, Q) the L_i side by side, and (Q,) the path each column belongs to.
+    covariance
+        (Q, Q) C.
+    """
+
+    known: PathInformation
+    kernels: PathKernels
+    roots: FloatArray
+    owner: IntArray
+    covariance: FloatArray
+
+    @classmethod
+    def of(cls, known: PathInformation, kernels: PathKernels) -> PathSolve:
+        """The solve."""
+        n_steps = known.gram.shape[0]
+        lags = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
+        parts = []
+        with one_thread():
+            for by_lag in kernels.by_lag(n_steps):
+                values, vectors = np.linalg.eigh(by_lag[lags])
+                used = values > RANK * max(float(values[-1]), 0.0)
+                parts.append(vectors[:, used] * np.sqrt(values[used]))
+            owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
+            roots = np.hstack(parts)
+            precision = np.eye(owner.size)
+            for i in range(len(parts)):
+                along = known.gram[:, i, owner] * roots
+                precision[owner == i] += parts[i].T @ along
+            factor, failed = dpotrf(precision, lower=1, overwrite_a=1)
+            if failed:
+                raise LinAlgError("the precision of the paths is not positive definite")
+            inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+        return cls(known, kernels, roots, owner, inverse)
+
+    @cached_property
+    def _means(self) -> FloatArray:
+        """(m, T)."""
+        linear = (self.roots * self.known.linear.T[:, self.owner]).sum(axis=0)
+        with one_thread():
+            weighed = self.roots * (self.covariance @ linear)
+        out = np.zeros_like(self.known.linear)
+        np.add.at(out, self.owner, weighed.T)
+        return out
+
+    def means(self) -> FloatArray:
+        """(m, T)."""
+        return self._means
+
+    @cached_property
+    def _marginal(self) -> FloatArray:
+        """(m, T, T) F_i: what the data say about a path, the others integrated out."""
+        m, n_steps = self.known.linear.shape
+        found = np.zeros((m, n_steps, n_steps))
+        with one_thread():
+            for i in range(m):
+                along = self.known.gram[:, i, self.owner] * self.roots
+                found[i] = np.diag(self.known.gram[:, i, i]) - along @ self.covariance @ along.T
+        return 0.5 * (found + found.transpose(0, 2, 1))
+
+    def covariances(self, *, between: bool) -> tuple[FloatArray, FloatArray]:
+        """Covariances of the paths at every step (T, m, m), and (m, T) diag(K_i F_i).
+
+        Unless `between` is asked for, only the variances (T, m).
+        """
+        m, n_steps = self.known.linear.shape
+        own = np.zeros((m, n_steps))
+        found = np.zeros((n_steps, m, m) if between else (n_steps, m))
+        with one_thread():
+            for i in range(m):
+                mine = self.owner == i
+                root = self.roots[:, mine]
+                own[i] = np.einsum("tq,qt->t", root, root.T @ self._marginal[i])
+                if not between:
+                    found[:, i] = np.einsum(
+                        "tq,qr,tr->t", root, self.covariance[np.ix_(mine, mine)], root
+                    )
+            for t in range(n_steps if between else 0):
+                at = np.zeros((m, self.owner.size))
+                at[self.owner, np.arange(self.owner.size)] = self.roots[t]
+                found[t] = at @ self.covariance @ at.T
+        return found, own
+
+    def local(self, variance: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(m, T) curvature and linear term of every path, the other paths integrated out."""
+        precision = np.einsum("itt->it", self._marginal)
+        score = self.known.linear - np.einsum("tij,jt->it", self.known.gram, self._means)
+        return local_terms(np.maximum(precision, 0.0), score, self._means, variance, own)
+
+    def common_precision(self) -> FloatArray:
+        """(m,) precision of a path's constant part, the other paths integrated out."""
+        n_steps = self.known.linear.shape[1]
+        return common_precision(
+            self.kernels, n_steps, lambda i, one: one @ self._marginal[i] @ one.T
+        )
+
+    def ahead(self) -> tuple[FloatArray, FloatArray]:
+        """What forecasts need: sums (m, 1 + R) and their Gram matrix (see `JointSolve.ahead`)."""
+        m, n_steps = self.known.linear.shape
+        powers = self.kernels.rho[:, None] ** (n_steps - 1 - np.arange(n_steps))
+        fading = np.concatenate([np.ones((1, n_steps)), powers])
+        score = self.known.linear - np.einsum("tij,jt->it", self.known.gram, self._means)
+        with one_thread():
+            whole = np.einsum("pt,tij,qt->ipjq", fading, self.known.gram, fading, optimize=True)
+            along = [fading @ (self.known.gram[:, i, self.owner] * self.roots) for i in range(m)]
+            side = np.concatenate(along)
+            gram = whole.reshape(side.shape[0], -1) - side @ self.covariance @ side.T
+            return score @ fading.T, 0.5 * (gram + gram.T)
