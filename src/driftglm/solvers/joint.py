@@ -12,7 +12,6 @@ Rows are sorted by step. One thread does the algebra, so that no digit depends o
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -222,14 +221,28 @@ class JointSolve:
         return local_terms(precision, score, self.means(), variance, own)
 
     def common_precision(self) -> FloatArray:
-        """(m,) precision of a path's constant part, the other paths integrated out."""
+        """(m,) precision of a path's constant part, the other paths integrated out.
+
+        Found from a few blocks of steps, which is exact where there are not more steps; infinite
+        where blocks are too coarse for a path. The other paths are wrong at all steps alike, so
+        that it is less than what steps add up to.
+        """
         data = self.data
-
-        def precision(i: int, member: FloatArray) -> FloatArray:
-            z = member[:, data.codes] * data.columns[i]
-            return np.asarray(z @ self.inverse @ z.T)
-
-        return common_precision(self.kernels, data.n_steps, precision)
+        n_blocks = min(N_BLOCKS, data.n_steps)
+        ends = data.n_steps * np.arange(n_blocks + 1) // n_blocks
+        block = np.repeat(np.arange(n_blocks), np.diff(ends))
+        member = np.zeros((n_blocks, data.y.size))
+        member[block[data.codes], np.arange(data.y.size)] = 1.0
+        average = np.zeros((n_blocks, data.n_steps))
+        average[block, np.arange(data.n_steps)] = 1.0 / np.diff(ends)[block]
+        lags = np.abs(np.subtract.outer(np.arange(data.n_steps), np.arange(data.n_steps)))
+        found = np.zeros(len(data.columns))
+        with one_thread():
+            for i, by_lag in enumerate(self.kernels.by_lag(data.n_steps)):
+                z = member * data.columns[i]
+                prior = average @ by_lag[lags] @ average.T
+                found[i] = _without_prior(z @ self.inverse @ z.T, prior)
+        return found
 
     def ahead(self) -> tuple[FloatArray, FloatArray]:
         """What forecasts need: sums (m, 1 + R) and their Gram matrix, square of m (1 + R).
@@ -265,31 +278,6 @@ def local_terms(
     mean = mean - own * score / some
     left = 1.0 - np.minimum(loo * precision, MOST_KNOWN)
     return precision / left, (score + precision * mean) / left
-
-
-def common_precision(
-    kernels: PathKernels, n_steps: int, precision: Callable[[int, FloatArray], FloatArray]
-) -> FloatArray:
-    """(m,) precision of a path's constant part, the other paths integrated out.
-
-    Found from a few blocks of steps, which is exact where there are not more steps; infinite where
-    blocks are too coarse for a path. The other paths are wrong at all steps alike, so that it is
-    less than what steps add up to. `precision` of a path and blocks (B, T) is F summed over both.
-    """
-    n_blocks = min(N_BLOCKS, n_steps)
-    ends = n_steps * np.arange(n_blocks + 1) // n_blocks
-    block = np.repeat(np.arange(n_blocks), np.diff(ends))
-    member = np.zeros((n_blocks, n_steps))
-    member[block, np.arange(n_steps)] = 1.0
-    average = member / np.diff(ends)[:, None]
-    lags = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
-    with one_thread():
-        return np.array(
-            [
-                _without_prior(precision(i, member), average @ by_lag[lags] @ average.T)
-                for i, by_lag in enumerate(kernels.by_lag(n_steps))
-            ]
-        )
 
 
 def _without_prior(precision: FloatArray, prior: FloatArray) -> float:

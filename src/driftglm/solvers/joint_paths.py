@@ -22,7 +22,7 @@ from driftglm._jit import kernel
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
 from driftglm.priors.mixture import Tables, average_inplace, log_evidences_inplace
-from driftglm.solvers.joint import JointData, PathKernels, common_precision, local_terms
+from driftglm.solvers.joint import JointData, PathKernels, local_terms
 
 RANK = 1e-12
 """Eigenvalues of a prior covariance below this share of its largest are rounding errors."""
@@ -151,11 +151,22 @@ class PathSolve:
         return local_terms(np.maximum(precision, 0.0), score, self._means, variance, own)
 
     def common_precision(self) -> FloatArray:
-        """(m,) precision of a path's constant part, the other paths integrated out."""
-        n_steps = self.known.linear.shape[1]
-        return common_precision(
-            self.kernels, n_steps, lambda i, one: one @ self._marginal[i] @ one.T
-        )
+        """(m,) precision of a path's constant part, the other paths integrated out.
+
+        1'J1, with J = (H - H L D L' H)_ii and D the covariance of the others without the path. Of
+        columns that are combinations of each other, F_i and its prior would not give J back.
+        """
+        m = self.known.linear.shape[0]
+        found = np.zeros(m)
+        with one_thread():
+            for i in range(m):
+                mine = self.owner == i
+                along = (self.known.gram[:, i, self.owner] * self.roots).sum(axis=0)[~mine]
+                cross = self.covariance[np.ix_(mine, ~mine)] @ along
+                own = np.linalg.solve(self.covariance[np.ix_(mine, mine)], cross)
+                others = along @ self.covariance[np.ix_(~mine, ~mine)] @ along - cross @ own
+                found[i] = self.known.gram[:, i, i].sum() - others
+        return np.maximum(found, 0.0)
 
     def ahead(self) -> tuple[FloatArray, FloatArray]:
         """What forecasts need: sums (m, 1 + R) and their Gram matrix (see `JointSolve.ahead`)."""
