@@ -31,7 +31,7 @@ def test_summary_tells_the_kinds_apart(fitted):
 def test_summary_says_what_the_attributes_say(fitted):
     table = fitted.summary().set_index("feature").loc[[f"x{i}" for i in range(6)]]
     ahead = fitted._fits[0].ahead(1)
-    reach = norm.ppf(0.95) * np.sqrt(ahead.coef_variance)
+    reach = norm.ppf(0.95) * np.sqrt(ahead.total_variance)
     path = fitted.coef_path_
     assert_allclose(table["inclusion_probability"], fitted.inclusion_probability_, rtol=1e-12)
     assert_allclose(table["coef_first"], path[0], rtol=1e-12)

@@ -24,10 +24,13 @@ MOST_ROWS, MOST_COLUMNS = 5000, 500
 """From which, and of how many columns at most, correlations are computed."""
 ALIKE, THE_SAME = 0.95, 1.0 - 1e-9
 """Correlations from which on columns are said to look alike, and to be copies."""
-WITHIN = 0.05
-"""A column of which a smaller share of the variance lies within steps is a function of time."""
+WITHIN, NEARLY_ALL = 0.001, 0.9
+"""A column is a function of time if a smaller share of its variance lies within steps, or if it has
+one value in so many of the steps."""
 STILL, BETWEEN = 0.5, 0.5
-"""So it is, in part, if it has one value in so many of the steps, and moves between them."""
+"""So it is, in part, if it has one value in so many steps, and so much variance between them."""
+LEAST_ROWS = 50
+"""Of fewer rows columns look alike by chance."""
 ROWS_A_STEP = 5
 """With fewer rows a step, what a column does within steps says nothing."""
 DIGITS = 9
@@ -72,10 +75,11 @@ class ColumnNotes:
         varies = sizes.spread > 0
         still, time_only = np.zeros(varies.size), np.zeros(varies.size, dtype=np.bool_)
         if rows.intercept and n_steps > 1 and rows.codes.size >= ROWS_A_STEP * n_steps:
-            time_only = varies & (sizes.within < WITHIN)
-            often = varies & (sizes.still >= STILL) & (1.0 - sizes.within >= BETWEEN)
+            between = varies & (1.0 - sizes.within >= BETWEEN)
+            time_only = between & ((sizes.within < WITHIN) | (sizes.still >= NEARLY_ALL))
+            often = between & (sizes.still >= STILL)
             still = np.where(often | time_only, sizes.still, 0.0)
-        if rows.X is None:  # rows on workers
+        if rows.X is None or rows.codes.size < LEAST_ROWS:  # rows on workers, or next to none
             return replace(cls.none(varies.size), still=still, time_only=time_only)
         ids = _ids(rows.X, rows.codes) & varies & ~time_only
         return cls(still, time_only, ids, *_twins(rows.X, varies, included))

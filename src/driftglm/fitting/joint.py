@@ -42,7 +42,9 @@ look alike, the factorised posterior drops those that matter as readily as the o
 MOST_UNKNOWNS, MOST_ENTRIES, RARE = 1500, 20_000_000, 0.05
 """Where rows are many: coefficients, at most, and numbers in the columns of their paths; of more
 paths, those that are less likely than this to matter stay as they are."""
-MOST_SWEEPS, AGREED = 100, 1e-4
+MOST_CERTAIN = 1e7
+"""Prior variance times information of a step up to which a joint solve has digits enough."""
+MOST_SWEEPS, AGREED = 300, 1e-8
 """Sweeps until means agree, at most, and the squared move, in standard errors, that ends them."""
 N_ROUNDS = 2
 FLAT = 1e4
@@ -108,6 +110,8 @@ def joint_posterior(
         return state, None
     data = _data(bound, state, chosen)
     known = None if by_rows else PathInformation.of(data)
+    if known is not None and _is_certain(bound, state, known, chosen):
+        return state, None
     work = _Work(bound, state.copy(), chosen, data, known, columns.has_intercept)
     try:
         for _ in range(1 if brief else N_ROUNDS):
@@ -154,6 +158,14 @@ def _few_paths(bound: Bound, state: Posterior) -> IntArray | None:
     return None
 
 
+def _is_certain(bound: Bound, state: Posterior, known: PathInformation, chosen: IntArray) -> bool:
+    """Whether so much is known that differences would lose their digits: next to no noise."""
+    components = state.components
+    largest = (components.static + components.dynamic).max() / bound.unit[chosen] ** 2
+    each = np.einsum("tii->ti", known.gram)[:, : chosen.size] * largest
+    return bool(each.max(initial=0.0) > MOST_CERTAIN)
+
+
 def _data(bound: Bound, state: Posterior, chosen: IntArray) -> JointData:
     """What intercepts and chosen paths have to explain: y without what other paths do."""
     basis = np.zeros((bound.design.n_features, chosen.size))
@@ -189,6 +201,7 @@ class _Work:
         n_steps = self.data.n_steps
         self.intercepts = [averaged_intercept(float(s), bool(c), n_steps) for s, c in scales]
         self.before = self._eta()
+        self.first_phi = self.state.phi[self.chosen].copy()
 
     def _eta(self) -> FloatArray:
         """(n_rows,) what paths and intercepts add up to."""
@@ -276,10 +289,15 @@ class _Work:
         Each has been shrunk for itself, the others unknown, and their sum does not fit the rows any
         more: forecasts were up to 9 % worse. With the probabilities of the components held, the
         means are found given each other, as in a pass. Then b is what gives them with the h of the
-        joint solve, which knows how uncertain they are.
+        joint solve, which knows how uncertain they are. A path that became less likely keeps the
+        probabilities it had: of two copies either may be in, and if neither were sure to be, both
+        would be shrunk.
         """
         state, chosen, n_chosen = self.state, self.chosen, self.chosen.size
         paths = np.vstack([state.beta[chosen], state.intercept_mean])
+        zero = state.components.is_zero
+        less = self.first_phi[:, zero].sum(axis=1) < state.phi[chosen][:, zero].sum(axis=1)
+        state.phi[chosen] = np.where(less[:, None], self.first_phi, state.phi[chosen])
         unit, phi = self.bound.unit[chosen], np.ascontiguousarray(state.phi[chosen])
         given = (known.gram, known.linear), (self.tables, phi, unit)
         for _ in range(MOST_SWEEPS):

@@ -224,17 +224,21 @@ def linear_for_inplace(
     """The linear term `b` (T,) with which a path of curvature `h` has a given mean.
 
     The mean is linear in b. Of a path that does not move only the sum of b matters: of all that
-    give the mean it is the smallest.
+    give the mean it is the smallest. A step about which nothing is known has none, and its mean
+    follows from the others'.
     """
     n_steps, n_components = h.shape[0], phi.shape[0]
-    matrix, out = np.empty((n_steps, n_steps)), np.empty((2, n_steps))
+    matrix, out = np.zeros((n_steps, n_steps)), np.empty((2, n_steps))
     evidence, parts = np.empty(n_components), np.empty((3, n_components))
     for t in range(n_steps):
+        if h[t] == 0.0:
+            continue
         one = np.zeros(n_steps)
         one[t] = 1.0
         log_evidences_inplace(h, one, tables, evidence, parts)
         average_inplace(h, one, tables, phi, parts, out)
-        matrix[:, t] = out[0]
+        for s in range(n_steps):
+            matrix[s, t] = out[0, s] if h[s] > 0.0 else 0.0
     values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
     b[:] = 0.0
     for k in range(n_steps):
