@@ -19,9 +19,11 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from driftglm import DriftRegressor
+from driftglm.evaluation.permutation import shuffled_labels, shuffled_outcomes
 
 HOW = {"extrapolate": "forecast"}
 MOVING = ("drifting", "sign-flip")
@@ -134,7 +136,6 @@ def coverage(jobs):
     return table, f"Least coverage of strong ones: {table['strong ones'].min():.3f} (limit .85)."
 
 
-
 # ---------------------------------------------------------------------------------------- real data
 
 
@@ -183,7 +184,9 @@ def flights():
         return None
     table = table[table["arr_delay"].notna()].iloc[::20]
     numbers = table[["distance", "hour", "sched_dep_time", "sched_arr_time"]].astype(float)
-    dummies = [pd.get_dummies(table[name], prefix=name, dtype=float) for name in ("carrier", "origin")]
+    dummies = [
+        pd.get_dummies(table[name], prefix=name, dtype=float) for name in ("carrier", "origin")
+    ]
     X = pd.concat([numbers, *dummies], axis=1)
     y = np.clip(table["arr_delay"].to_numpy(dtype=float), -60.0, 240.0)
     return X, y, table["month"].to_numpy(), None
@@ -305,8 +308,78 @@ def recode(jobs):
     return table, said
 
 
+def shuffled(model, rows, kind, number):
+    """Features included and drifting, with outcomes or time labels shuffled."""
+    X, y, time = rows
+    rng = np.random.default_rng([number, kind == "time"])
+    _, codes = np.unique(time, return_inverse=True)
+    each = np.arange(len(codes))
+    if kind == "outcome":
+        y = y[shuffled_outcomes(codes, each, rng)]
+    elif kind == "time":
+        time = time[shuffled_labels(codes, each, rng)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = clone(model).set_params(**HOW).fit(X, y, time=time)
+    table = fitted.summary()
+    above = np.asarray(fitted.inclusion_probability_ > 0.5)
+    always = np.zeros(above.size, dtype=bool)
+    if model.always_in is not None:
+        always[model.always_in] = True
+    return above[~always].sum(), table["kind"].isin(MOVING).sum(), above.size
+
+
+def shuffles(sets, jobs):
+    """Rows of the table: a set and a kind of shuffle each."""
+    rows = []
+    for name, (model, data, count) in sets.items():
+        for kind in ("none", "outcome", "time"):
+            n = 1 if kind == "none" else count
+            tasks = [(model, data, kind, k) for k in range(n)]
+            found = np.array(Parallel(jobs)(delayed(shuffled)(*task) for task in tasks))
+            included, drifting, p = found.mean(axis=0)
+            few = max(0.01 * p, 0.5) if name != "un_votes" else 0.02 * p
+            limit = {"outcome": f"included {few:.1f}", "time": f"drifting {0.05 * included:.1f}"}
+            row = {"set": name, "shuffled": kind, "fits": n, "features": int(p)}
+            row |= {"included": included, "drifting": drifting, "limit": limit.get(kind, "")}
+            rows.append(row)
+            print(row, flush=True)
+    if not rows:
+        return None
+    return pd.DataFrame(rows).set_index("set"), "Means over the fits; always-in features left out."
+
+
+def shuffle(jobs):
+    """y shuffled inside steps, time labels shuffled: what is still found."""
+    sets = {}
+    for name, load in {"wagepan": wagepan, "driving": driving}.items():
+        if (given := load()) is not None:
+            sets[name] = DriftRegressor(), given[:3], 20
+    return shuffles(sets, jobs)
+
+
+def shuffle_large(jobs):
+    """The same for large sets, with fewer shuffles: they take long.
+
+    un_votes: whole cells, beta-binomial. mda10k and tenk: words ranked in all rows.
+    """
+    from history import mda10k, tenk, un_votes
+
+    sets = {}
+    for name, (load, count) in {
+        "un_votes": (un_votes, 4),
+        "mda10k": (mda10k, 4),
+        "tenk": (tenk, 2),
+    }.items():
+        if (case := load()) is None:
+            continue
+        X = case.X if case.selector is None else clone(case.selector).fit(case.X).transform(case.X)
+        sets[name] = case.model, (X, np.asarray(case.y), np.asarray(case.time)), count
+    return shuffles(sets, jobs)
+
+
 PARTS = {"constant": constant, "walks": walks, "coverage": coverage, "wages": wages}
-PARTS |= {"recode": recode}
+PARTS |= {"recode": recode, "shuffle": shuffle, "shuffle-large": shuffle_large}
 
 
 def shown(table):

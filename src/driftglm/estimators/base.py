@@ -265,8 +265,13 @@ class DriftEstimator(Forecasts, Contrasts, Diagnosis, Exports, Trust, Storable, 
                 ConvergenceWarning,
             )
 
-        if (said := self._notes.warning(self._names(None))) is not None:
+        if (said := self.columns_said()) is not None:
             warn(said, DataWarning)
+
+    def columns_said(self) -> str | None:
+        """What `fit` warns of: columns that cannot be told from something else; None if none."""
+        check_is_fitted(self, "coef_path_")
+        return self._notes.warning(self._names(None))
 
     def _set_coef(self) -> None:
         """The coefficients `predict(X)` uses, in the shape of a regressor or of a classifier."""

@@ -44,6 +44,8 @@ MOST_UNKNOWNS, MOST_ENTRIES, RARE = 1500, 20_000_000, 0.05
 paths, those that are less likely than this to matter stay as they are."""
 MOST_CERTAIN = 1e7
 """Prior variance times information of a step up to which a joint solve has digits enough."""
+COPIES = 0.95
+"""Correlation above which columns are next to copies."""
 MOST_SWEEPS, AGREED = 300, 1e-8
 """Sweeps until means agree, at most, and the squared move, in standard errors, that ends them."""
 N_ROUNDS = 2
@@ -152,7 +154,7 @@ def _few_paths(bound: Bound, state: Posterior) -> IntArray | None:
     for which in (seen, seen & (state.inclusion > RARE)):
         chosen = np.flatnonzero(which)
         count = chosen.size + bound.intercepts.count
-        few = count <= MOST_PATHS and count * n_steps <= MOST_UNKNOWNS
+        few = count <= min(MOST_PATHS, bound.n_rows) and count * n_steps <= MOST_UNKNOWNS
         if chosen.size and few and count * bound.design.n_rows <= MOST_ENTRIES:
             return chosen
     return None
@@ -290,14 +292,15 @@ class _Work:
         more: forecasts were up to 9 % worse. With the probabilities of the components held, the
         means are found given each other, as in a pass. Then b is what gives them with the h of the
         joint solve, which knows how uncertain they are. A path that became less likely keeps the
-        probabilities it had: of two copies either may be in, and if neither were sure to be, both
-        would be shrunk.
+        probabilities it had: of two that look alike either may be in, and if neither were sure to
+        be, both would be shrunk. Next to copies keep them anyway: one of them has taken it all.
         """
         state, chosen, n_chosen = self.state, self.chosen, self.chosen.size
         paths = np.vstack([state.beta[chosen], state.intercept_mean])
         zero = state.components.is_zero
-        less = self.first_phi[:, zero].sum(axis=1) < state.phi[chosen][:, zero].sum(axis=1)
-        state.phi[chosen] = np.where(less[:, None], self.first_phi, state.phi[chosen])
+        kept = self.first_phi[:, zero].sum(axis=1) < state.phi[chosen][:, zero].sum(axis=1)
+        kept |= known.alike(n_chosen) > COPIES
+        state.phi[chosen] = np.where(kept[:, None], self.first_phi, state.phi[chosen])
         unit, phi = self.bound.unit[chosen], np.ascontiguousarray(state.phi[chosen])
         given = (known.gram, known.linear), (self.tables, phi, unit)
         for _ in range(MOST_SWEEPS):

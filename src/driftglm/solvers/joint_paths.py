@@ -49,6 +49,14 @@ class PathInformation:
                 gram[t], linear[:, t] = z @ data.columns[:, rows].T, z @ data.y[rows]
         return cls(gram, linear)
 
+    def alike(self, count: int) -> FloatArray:
+        """(count,) the largest correlation of each of the first paths' columns with another."""
+        total = self.gram.sum(axis=0)[:count, :count]
+        size = np.sqrt(np.where(np.diag(total) > 0, np.diag(total), 1.0))
+        r = np.abs(total / size / size[:, None])
+        np.fill_diagonal(r, 0.0)
+        return np.asarray(r.max(axis=1, initial=0.0))
+
 
 @dataclass(frozen=True)
 class PathSolve:

@@ -12,11 +12,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from driftglm._typing import FloatArray, MatrixLike
+from driftglm._warnings import warn
 from driftglm.estimators.kinds import counted
 from driftglm.estimators.named import estimator_for
-from driftglm.exceptions import DataError
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import family_named
 from driftglm.files import Storable
+from driftglm.fitting.identity import OPENING
 from driftglm.registry import FAMILIES
 from driftglm.tables.columns import column, numbers, read_times, target
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode
@@ -190,9 +192,13 @@ def fit_table(
 def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
     """Fit an estimator to features that are there already."""
     estimator = estimator_for(data.family, freq=encoder.spec.freq, **params)
-    estimator.fit(data.X, data.y, time=data.time, **data.extras)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=OPENING)  # it has no names yet
+        estimator.fit(data.X, data.y, time=data.time, **data.extras)
     # Set here, since a sparse matrix cannot carry names into `fit`.
     estimator.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
+    if (said := estimator.columns_said()) is not None:
+        warn(said, DataWarning)
     # New rows are read as those of training: alone they may not tell day from month.
     spec = replace(encoder.spec, date_format=data.date_format)
     return TableModel(replace(encoder, spec=spec), estimator)
