@@ -165,16 +165,16 @@ class PathSolve:
         columns that are combinations of each other, F_i and its prior would not give J back.
         """
         m = self.known.linear.shape[0]
-        found = np.zeros(m)
         with one_thread():
+            along = np.einsum("tiq,tq->iq", self.known.gram[:, :, self.owner], self.roots)
+            along[self.owner, np.arange(self.owner.size)] = 0.0  # the path itself
+            cross = along @ self.covariance
+            found = np.einsum("tii->i", self.known.gram) - (cross * along).sum(axis=1)
             for i in range(m):
                 mine = self.owner == i
-                along = (self.known.gram[:, i, self.owner] * self.roots).sum(axis=0)[~mine]
-                cross = self.covariance[np.ix_(mine, ~mine)] @ along
-                own = np.linalg.solve(self.covariance[np.ix_(mine, mine)], cross)
-                others = along @ self.covariance[np.ix_(~mine, ~mine)] @ along - cross @ own
-                found[i] = self.known.gram[:, i, i].sum() - others
-        return np.maximum(found, 0.0)
+                own = self.covariance[np.ix_(mine, mine)]
+                found[i] += cross[i, mine] @ np.linalg.solve(own, cross[i, mine])
+        return np.asarray(np.maximum(found, 0.0))
 
     def ahead(self) -> tuple[FloatArray, FloatArray]:
         """What forecasts need: sums (m, 1 + R) and their Gram matrix (see `JointSolve.ahead`)."""
