@@ -120,7 +120,26 @@ def test_both_solves_say_the_same_of_a_path_with_the_others_integrated_out(seed)
     for solve in (JointSolve.of, by_paths):
         solved = solve(data, kernels)
         variance, own = solved.covariances(between=False)
-        h, b = solved.local(variance.T, own)
-        found.append((variance, own, h, b, solved.common_precision(), *solved.ahead()))
+        found.append((variance, own, solved.common_precision(), *solved.ahead()))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+def test_by_paths_a_step_says_what_its_rows_say_with_the_other_paths_integrated_out():
+    """The diagonal of Z_i' S^-1 Z_i, S the covariance of y without the path."""
+    data, kernels = small((4, 0, 9, 5, 7, 3))
+    solved = by_paths(data, kernels)
+    h, b = solved.local(*solved.covariances(between=False))
+    for i in range(3):
+        others = np.arange(3) != i
+        rest = PathKernels(kernels.static[others], kernels.dynamic[others], kernels.rho)
+        without = JointData(data.columns[others], data.y, data.variance, data.step_offsets)
+        inverse = JointSolve.of(without, rest).inverse
+        z = np.zeros((6, data.y.size))
+        z[data.codes, np.arange(data.y.size)] = data.columns[i]
+        precision = z @ inverse @ z.T
+        np.testing.assert_allclose(h[i], np.diag(precision), rtol=1e-8, atol=1e-10)
+        # Given the other steps' means, b is what is left of the whole linear term.
+        off = precision - np.diag(np.diag(precision))
+        expected = z @ inverse @ data.y - off @ solved.means()[i]
+        np.testing.assert_allclose(b[i], expected, rtol=1e-7, atol=1e-9)

@@ -22,7 +22,7 @@ from driftglm._jit import kernel
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
 from driftglm.priors.mixture import Tables, average_inplace, log_evidences_inplace
-from driftglm.solvers.joint import JointData, PathKernels, local_terms
+from driftglm.solvers.joint import JointData, PathKernels
 
 RANK = 1e-12
 """Eigenvalues of a prior covariance below this share of its largest are rounding errors."""
@@ -153,10 +153,22 @@ class PathSolve:
         return found, own
 
     def local(self, variance: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(m, T) curvature and linear term of every path, the other paths integrated out."""
-        precision = np.einsum("itt->it", self._marginal)
+        """(m, T) curvature and linear term of every path, the other paths integrated out.
+
+        The diagonal of J (see `common_precision`), and what it takes for the path's mean.
+        """
+        del variance, own  # which the solve by rows needs
+        h = np.zeros_like(self.known.linear)
+        with one_thread():
+            for i in range(len(h)):
+                mine = self.owner == i
+                along = np.where(mine, 0.0, self.known.gram[:, i, self.owner] * self.roots)
+                cross = along @ self.covariance
+                taken = np.linalg.solve(self.covariance[np.ix_(mine, mine)], cross[:, mine].T)
+                others = (cross * along).sum(axis=1) - (cross[:, mine] * taken.T).sum(axis=1)
+                h[i] = np.maximum(self.known.gram[:, i, i] - others, 0.0)
         score = self.known.linear - np.einsum("tij,jt->it", self.known.gram, self._means)
-        return local_terms(np.maximum(precision, 0.0), score, self._means, variance, own)
+        return h, h * self._means + score
 
     def common_precision(self) -> FloatArray:
         """(m,) precision of a path's constant part, the other paths integrated out.
