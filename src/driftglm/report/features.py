@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from driftglm._typing import IntArray
+from driftglm._typing import FloatArray, IntArray
 from driftglm.estimators.base import DriftEstimator
 from driftglm.estimators.kinds import KINDS, MOVING, OUTSIDE
 from driftglm.report.paths import PathRows, by_rank, paths_of
@@ -42,11 +42,7 @@ def feature_rows(
     names = model._names(feature_names)  # noqa: SLF001 (as its summary does)
     kind = table["kind"].to_numpy()[order]
     effect = np.atleast_2d(model.effect_probability_)[group, feature]
-    probability = np.where(kind == "shared", effect, np.nan)
-    notes = [
-        model._notes.said(i, names, None if np.isnan(p) else p)  # noqa: SLF001
-        for i, p in zip(feature, probability, strict=True)
-    ]
+    notes = _notes(model, feature, names, np.where(kind == "shared", effect, np.nan))
     return PathRows(
         noun="feature",
         group_noun="class" if groups else None,
@@ -66,3 +62,12 @@ def feature_rows(
         unit_noun=STANDARD_DEVIATION if fits[0].columns.has_intercept else ROOT_MEAN_SQUARE,
         references=[None if references is None else references.get(name) for name in names],
     )
+
+
+def _notes(
+    model: DriftEstimator, feature: IntArray, names: list[str], effect: FloatArray
+) -> list[str]:
+    """What speaks against the column of every row; `effect` is not NaN for shared ones."""
+    said = model._notes.said  # noqa: SLF001
+    pairs = zip(feature.tolist(), effect.tolist(), strict=True)
+    return [said(i, names, None if np.isnan(p) else p) for i, p in pairs]
