@@ -82,7 +82,7 @@ def permutation_check(
 ) -> PermutationCheck:
     """How many features a model would call included, or drifting, by chance.
 
-    The model is fitted to the data, to data in which y is shuffled inside every step (nothing may be
+    The model is fitted to the data, to data with y shuffled inside every step (nothing may be
     included), and to data with shuffled time labels (nothing may drift).
 
     Parameters

@@ -236,8 +236,11 @@ class _Work:
 
     def update(self, solved: Solve) -> None:
         """Curvatures and linear terms given the solve, then components of the paths."""
-        variance, own = solved.covariances(between=False)
-        h, b = solved.local(variance.T, own)
+        if isinstance(solved, PathSolve):
+            h, b = solved.local()
+        else:
+            variance, own = solved.covariances(between=False)
+            h, b = solved.local(variance.T, own)
         # The errors of other paths last for some steps: neither are those of steps independent, nor
         # are they the same throughout, for which the full share would be right. Of columns that
         # are next to the same they are. And a path that does not move has one coefficient, which

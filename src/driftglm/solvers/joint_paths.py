@@ -130,9 +130,9 @@ class PathSolve:
         return 0.5 * (found + found.transpose(0, 2, 1))
 
     def covariances(self, *, between: bool) -> tuple[FloatArray, FloatArray]:
-        """Covariances of the paths at every step (T, m, m), and (m, T) diag(K_i F_i).
+        """Covariances of the paths at every step (T, m, m), or their variances (T, m).
 
-        Unless `between` is asked for, only the variances (T, m).
+        With the latter (m, T) diag(K_i F_i), as the solve by rows.
         """
         m, n_steps = self.known.linear.shape
         own = np.zeros((m, n_steps))
@@ -141,8 +141,8 @@ class PathSolve:
             for i in range(m):
                 mine = self.owner == i
                 root = self.roots[:, mine]
-                own[i] = np.einsum("tq,qt->t", root, root.T @ self._marginal[i])
                 if not between:
+                    own[i] = np.einsum("tq,qt->t", root, root.T @ self._marginal[i])
                     found[:, i] = np.einsum(
                         "tq,qr,tr->t", root, self.covariance[np.ix_(mine, mine)], root
                     )
@@ -152,12 +152,12 @@ class PathSolve:
                 found[t] = at @ self.covariance @ at.T
         return found, own
 
-    def local(self, variance: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def local(self, *_: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, T) curvature and linear term of every path, the other paths integrated out.
 
-        The diagonal of J (see `common_precision`), and what it takes for the path's mean.
+        The diagonal of J (see `common_precision`), and what it takes for the path's mean. What the
+        solve by rows needs for it is not used.
         """
-        del variance, own  # which the solve by rows needs
         h = np.zeros_like(self.known.linear)
         with one_thread():
             for i in range(len(h)):
