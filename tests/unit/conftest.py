@@ -90,6 +90,7 @@ def summary_columns():
     return [
         "feature",
         "inclusion_probability",
+        "drift_probability",
         "kind",
         "coef_first",
         "coef_last",
@@ -97,7 +98,11 @@ def summary_columns():
         "lower",
         "upper",
         "change",
+        "change_lower",
+        "change_upper",
         "autocorrelation",
+        "reference",
+        "note",
     ]
 
 

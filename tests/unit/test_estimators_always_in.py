@@ -65,7 +65,7 @@ def test_always_in_may_be_everything(rows):
     model = DriftRegressor(always_in=np.ones(6, bool)).fit(rows.X, rows.y, time=rows.time)
     assert_array_equal(model.inclusion_probability_, 1.0)
     assert_allclose(model.coef_path_, rows.paths, atol=0.25)
-    assert model.summary().shape == (6, 10)
+    assert model.summary().shape == (6, 15)
     assert np.isfinite(model.predict_interval(rows.X)).all()
 
 

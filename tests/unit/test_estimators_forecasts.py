@@ -40,7 +40,7 @@ def test_forecasts_are_the_posterior_extended_by_empty_steps(n_steps, fitted):
     for i in range(6):
         mean, variance = dense_forecast(fit, i, n_steps)
         assert_allclose(ahead.coef[i], mean, rtol=1e-8, atol=1e-12)
-        assert_allclose(ahead.coef_variance[i], variance, rtol=1e-8, atol=1e-14)
+        assert_allclose(ahead.total_variance[i], variance, rtol=1e-8, atol=1e-14)
 
 
 @pytest.mark.parametrize("prior", [Learned(), Learned(shares=(0.5, 1.0), correlations=(0.7,))])
@@ -64,7 +64,7 @@ def test_forecasting_is_fitting_with_empty_steps_at_the_end(prior, rows):
         ahead = short._fits[0].ahead(n)
         assert_allclose(ahead.coef, long.coef_path_[N_STEPS - 1 + n], rtol=1e-6, atol=1e-7)
         std = long.coef_std_path_[N_STEPS - 1 + n]
-        assert_allclose(np.sqrt(ahead.coef_variance), std, rtol=1e-5, atol=1e-6)
+        assert_allclose(np.sqrt(ahead.total_variance), std, rtol=1e-5, atol=1e-6)
         # The intercept's forecast starts from the end of the fit, its path from its last
         # update; and it weighs the intercept at one fixed point, not at the centers of the steps.
         own = short._fits[0].intercepts.averaged_ahead(n, None)
@@ -81,7 +81,7 @@ def test_forecasts_shrink_to_the_static_part_and_grow_uncertain(fitted):
     away = np.abs([step.coef[drifting] - limit.coef[drifting] for step in steps])
     assert (np.diff(away, axis=0) <= 1e-12).all()
     assert (away[-1] < 0.2 * away[0]).all()
-    variances = np.array([step.coef_variance for step in steps])
+    variances = np.array([step.total_variance for step in steps])
     assert (np.diff(variances, axis=0) >= -1e-12).all()
     assert (variances[-1, drifting] > 10 * variances[0, drifting]).all()
     assert (np.diff([step.intercept_variance for step in steps]) >= -1e-12).all()

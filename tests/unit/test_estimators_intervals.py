@@ -53,6 +53,8 @@ def test_a_prediction_interval_adds_up_coefficients_level_and_noise(step, rows):
     at = fitted._fits[0].at(step)
     centered = X - at.center
     variance = centered**2 @ at.coef_variance + at.intercept_variance + fitted.noise_variance_
+    # Coefficients are judged jointly: their errors go together.
+    variance += ((centered @ at.joint) ** 2).sum(axis=1)
     assert_allclose(np.ptp(interval, axis=1), 2 * norm.ppf(0.95) * np.sqrt(variance), rtol=1e-9)
 
 

@@ -36,6 +36,7 @@ def drift(**params):
 
 @PRIORS
 @pytest.mark.filterwarnings("ignore::driftglm.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::driftglm.exceptions.DataWarning")
 def test_scikit_learns_own_checks_pass(prior):
     """No failure is expected. check_array_api_input is skipped, as SCIPY_ARRAY_API is not set."""
     results = check_estimator(DriftRegressor(prior=prior), on_fail="raise", on_skip=None)

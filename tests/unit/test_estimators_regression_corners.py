@@ -112,6 +112,7 @@ def test_exactly_linear_data_are_recovered(rng):
     assert_allclose(model.intercept_path_, np.full(5, 3.0), atol=0.01)
 
 
+@pytest.mark.filterwarnings("ignore:some columns cannot be told")
 def test_of_two_identical_columns_one_takes_all(rng):
     X = rng.normal(size=(200, 2))
     y = 2 * X[:, 0] + 0.3 * rng.normal(size=200)

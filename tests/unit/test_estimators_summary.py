@@ -31,7 +31,7 @@ def test_summary_tells_the_kinds_apart(fitted):
 def test_summary_says_what_the_attributes_say(fitted):
     table = fitted.summary().set_index("feature").loc[[f"x{i}" for i in range(6)]]
     ahead = fitted._fits[0].ahead(1)
-    reach = norm.ppf(0.95) * np.sqrt(ahead.coef_variance)
+    reach = norm.ppf(0.95) * np.sqrt(ahead.total_variance)
     path = fitted.coef_path_
     assert_allclose(table["inclusion_probability"], fitted.inclusion_probability_, rtol=1e-12)
     assert_allclose(table["coef_first"], path[0], rtol=1e-12)
@@ -39,7 +39,8 @@ def test_summary_says_what_the_attributes_say(fitted):
     assert_allclose(table["coef_next"], fitted.coef_, rtol=1e-12)
     assert_allclose(table["lower"], fitted.coef_ - reach, rtol=1e-9)
     assert_allclose(table["upper"], fitted.coef_ + reach, rtol=1e-9)
-    assert_allclose(table["change"], path[-1] - path[0], atol=1e-12)
+    assert_allclose(np.abs(table["change"]), np.ptp(path, axis=0), atol=1e-12)
+    assert_allclose(table["drift_probability"], fitted.drift_probability_, rtol=1e-12)
     assert_allclose(table["autocorrelation"], fitted.autocorrelation_, rtol=1e-12)
 
 
@@ -49,12 +50,13 @@ def test_summary_says_what_the_attributes_say(fitted):
 def test_summary_is_sorted_by_the_size_of_what_a_feature_contributes(
     weighted, sparse, intercept, rows
 ):
-    """RMS of x * beta over the training rows, x as the user gave it."""
+    """RMS of (x - mean) * beta over the training rows; of x * beta without an intercept."""
     X = rows.X * [1.0, 0.01, 1.0, 2.0, 30.0, 1.0] + [0.0, 5.0, 0.0, 0.0, 0.0, 0.0]
     weights = np.random.default_rng(1).uniform(0.2, 3.0, rows.y.size) if weighted else None
     model = DriftRegressor(fit_intercept=intercept, always_in=[2], static=[1])
     model.fit(sp.csr_array(X) if sparse else X, rows.y, time=rows.time, sample_weight=weights)
-    contribution = X * model.coef_path_[rows.time - 2000]
+    mean = np.average(X, axis=0, weights=weights) if intercept else 0.0
+    contribution = (X - mean) * model.coef_path_[rows.time - 2000]
     expected = np.sqrt(np.average(contribution**2, axis=0, weights=weights))
     assert_allclose(model._fits[0].importance, expected, rtol=1e-8, atol=1e-10)
     order = [f"x{i}" for i in np.argsort(-expected, kind="stable")]

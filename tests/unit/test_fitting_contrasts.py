@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from driftglm.fitting.coefficients import ColumnSizes
 from driftglm.fitting.contrasts import contrast_of
 from driftglm.fitting.fits import Columns, InterceptFit, PosteriorFit, SharedFit
 from driftglm.priors.chain import alpha_of_rho
@@ -45,7 +46,7 @@ def posterior(seed, *, directions=0, boundary="stationary"):
     return PosteriorFit(
         columns=Columns(ALWAYS_IN, np.zeros((T, FEATURES)), True, 0.0),
         intercepts=intercepts,
-        importance=np.zeros(FEATURES),
+        sizes=ColumnSizes(*np.ones((4, FEATURES)), 1.0),
         beta=np.zeros((PATHS, T)),
         shared=shared,
         variance=np.zeros((PATHS, T)),

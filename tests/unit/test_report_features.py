@@ -103,16 +103,15 @@ def test_coefficients_can_be_told_per_standard_deviation_of_their_column():
         assert found.unit_noun == "standard deviation"
 
 
-def test_a_mode_knows_the_root_mean_square_of_its_columns():
+def test_a_mode_knows_the_standard_deviation_of_its_columns():
     X, y, time = rows()
     model = DriftRegressor(prior="exact").fit(1000 * X, y, time=time)
     found = feature_rows(model)
-    assert found.unit_noun == "root mean square"
+    assert found.unit_noun == "standard deviation"
     assert found.name[0] == 0  # the column that matters
-    size = np.sqrt(np.mean((1000 * X[:, 0]) ** 2))
-    assert found.columns["unit"][0] == pytest.approx(size, rel=0.1)
-    zero = model.inclusion_probability_[found.name] == 0
-    assert (found.columns["unit"][zero] == 1).all()
+    np.testing.assert_allclose(found.columns["unit"], 1000 * X.std(axis=0)[found.name], rtol=1e-10)
+    still = DriftRegressor(prior="exact", fit_intercept=False).fit(1000 * X, y, time=time)
+    assert feature_rows(still).unit_noun == "root mean square"
 
 
 def test_levels_say_what_they_are_compared_with(model):

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 TOP, FEW = 10, 3
 MOST_FINDINGS = 5
-FIGURES = ("inclusion_probability", "coef_first", "coef_last", "coef_next", "lower", "upper")
+SHORT = {"inclusion_probability": "included", "drift_probability": "drifts"}
+FIGURES = (*SHORT, "coef_first", "coef_last", "coef_next", "lower", "upper")
 
 
 @opt.flattened
@@ -74,7 +75,7 @@ def command(  # noqa: PLR0913
     _print(facts, model, summary)
     if kinds is not None:
         print_kinds(model.estimator.kinds_summary())
-    _print_findings(found)
+    print_findings(found)
     say(f"Written to {output}.")
 
 
@@ -119,7 +120,7 @@ def _print(facts: dict[str, Any], model: TableModel, summary: pd.DataFrame) -> N
     print_features(summary.assign(feature=[model.described(f) for f in summary["feature"]]))
 
 
-def _print_findings(found: pd.DataFrame) -> None:
+def print_findings(found: pd.DataFrame) -> None:
     """What is wrong with the fit, in five lines at most."""
     if found.empty:
         say("Checks of the residuals: no findings.")
@@ -154,9 +155,7 @@ def print_features(summary: pd.DataFrame) -> None:
         [str(row[name]) for name in lead] + [f"{row[name]:.3g}" for name in figures]
         for _, row in rows.iterrows()
     ]
-    short = [
-        name.replace("inclusion_probability", "included").removeprefix("coef_") for name in figures
-    ]
+    short = [SHORT.get(name, name).removeprefix("coef_") for name in figures]
     say_table(lead + short, body)
     if len(summary) > len(rows):
         say(f"... and {len(summary) - len(rows)} more; --json lists all.")

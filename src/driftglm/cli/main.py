@@ -142,7 +142,7 @@ def options(
 
 
 # Name of a command, and of a module in this package whose `command` or `app` it is.
-COMMANDS = ("demo", "fit", "predict", "compare", "report", "shard")
+COMMANDS = ("demo", "fit", "predict", "compare", "check", "report", "shard")
 GROUPS = ("text", "reproduce")
 
 

@@ -113,6 +113,19 @@ def single_value(values: FloatArray, segments: IntArray) -> FloatArray:
 
 
 @kernel
+def entry_ranges(values: FloatArray, segments: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Least and largest entry of every column, 0 of one without any."""
+    low, high = np.zeros(segments.shape[0]), np.zeros(segments.shape[0])
+    for i in range(segments.shape[0]):
+        first, last = segments[i, 0], segments[i, segments.shape[1] - 1]
+        if first < last:
+            low[i] = high[i] = values[first]
+        for k in range(first, last):
+            low[i], high[i] = min(low[i], values[k]), max(high[i], values[k])
+    return low, high
+
+
+@kernel
 def by_step(rows: FloatArray, step_offsets: IntArray) -> FloatArray:
     """Sums over the rows of every step, one row after the other."""
     out = np.zeros(step_offsets.shape[0] - 1)

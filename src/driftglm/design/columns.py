@@ -33,6 +33,8 @@ from driftglm.design.layout import columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import ArrayScores
 
 ROUNDING = kernels.ROUNDING
+OTHERS = 1e-11
+"""A column of two values may seem to have others by this share of their squared distance."""
 
 
 @dataclass(frozen=True)
@@ -283,17 +285,31 @@ class ColumnDesign:
         return out
 
     def units(self, weights: FloatArray) -> FloatArray:
-        """What columns are measured in: |c| for columns of zeros and c, else the deviation."""
+        """What columns are measured in: |b - a| for columns of a and b only, else the deviation.
+
+        So an indicator has the same unit whatever it is coded as. With a and b the least and the
+        largest value of a column, the sum of (x - a)(x - b) is zero only if there are no others.
+        """
         total, single = weights.sum(), self.single_values()
         mean = self.sums(weights).sum(axis=1) / total
         square = self._raw_squares(weights) / total
         deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
+        full = self.segments[:, -1] - self.segments[:, 0] == self.n_rows
+        if full.any() and not self._only_ones:
+            low, high = (np.where(full, end, 0.0) for end in self.entry_ranges())
+            other = np.abs(square - (low + high) * mean + low * high)
+            two = full & (high > low) & (other <= OTHERS * (high - low) ** 2)
+            single = np.where(two, high - low, single)
         unit = np.where(single > 0, single, deviation)
         return np.where(unit > 0, unit, 1.0)
 
     def single_values(self) -> FloatArray:
         """(n_features,) |c| of columns whose nonzero entries are all c; 0 for other columns."""
         return kernels.single_value(self.values, self.segments)
+
+    def entry_ranges(self) -> tuple[FloatArray, FloatArray]:
+        """(n_features,) least and largest entry of every column, 0 of one without any."""
+        return kernels.entry_ranges(self.values, self.segments)
 
     def movement(self, weights: FloatArray) -> FloatArray:
         """(n_features,) how much more columns differ from step to step than within steps.

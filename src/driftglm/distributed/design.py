@@ -133,10 +133,14 @@ class WorkerDesign(ColumnDesign):
 
     def single_values(self) -> FloatArray:
         """(n_features,) |c| of columns whose entries are all c; 0 for other columns."""
+        low, high = self.entry_ranges()
+        return np.where(low == high, np.abs(low), 0.0)
+
+    def entry_ranges(self) -> tuple[FloatArray, FloatArray]:
+        """(n_features,) least and largest entry of every column."""
         answers = self.engine.ask("ranges", lambda _: ())
         low = np.min([each[0] for each in answers], axis=0)
-        high = np.max([each[1] for each in answers], axis=0)
-        return np.where(low == high, np.abs(low), 0.0)
+        return low, np.max([each[1] for each in answers], axis=0)
 
     def centered(
         self, weights: FloatArray, per_step_share: FloatArray | None = None

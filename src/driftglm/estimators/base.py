@@ -27,14 +27,16 @@ from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.group_effects import GroupEffects
 from driftglm.estimators.kinds import KindsOfFeatures
+from driftglm.estimators.levels import normal_quantile
 from driftglm.estimators.linear_predictor import LinearPredictor
 from driftglm.estimators.parameters import Registered
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.seasons import Seasonal
-from driftglm.estimators.summary import normal_quantile, summarise
+from driftglm.estimators.statements import Thresholds
+from driftglm.estimators.summary import summarise
 from driftglm.estimators.time_column import require_time, split_time, warn_timeless
 from driftglm.estimators.trust import Trust
-from driftglm.exceptions import ConvergenceWarning, DataError, TimeError
+from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
 from driftglm.fitting.averaged import Averaged
@@ -261,6 +263,7 @@ class DriftEstimator(
             classes,
             self._rows,
             self.extrapolate_,
+            self._notes,
             self._history,
             self._group_labels,
         )
@@ -274,7 +277,8 @@ class DriftEstimator(
         for name in ("classes_", "rate_"):
             self.__dict__.pop(name, None)
         self._forecasters, self._history = outcome.forecasters, fitted.history
-        self._checks, self._group_labels = outcome.checks, fitted.group_labels
+        self._checks, self._notes = outcome.checks, fitted.notes
+        self._group_labels = fitted.group_labels
         self._axis, self.family_ = fitted.axis, fitted.family
         self._rows = fitted.rows if self.keep_data else None
         self.n_features_in_ = fitted.rows.always_in.size
@@ -284,6 +288,8 @@ class DriftEstimator(
         self.coef_path_ = _stack([fit.coef_path() for fit in self._fits])
         self.intercept_path_ = _stack([fit.intercept_path() for fit in self._fits])
         self.inclusion_probability_ = _stack([fit.inclusion() for fit in self._fits], axis=0)
+        self.drift_probability_ = _stack([fit.drift_probability() for fit in self._fits], axis=0)
+        self.effect_probability_ = _stack([fit.effect_probability() for fit in self._fits], axis=0)
         self.autocorrelation_ = _stack([fit.autocorrelation() for fit in self._fits], axis=0)
         self.objective_history_, self.optimality_ = outcome.history, outcome.optimality
         self.stop_reason_, self.converged_ = outcome.reason.value, outcome.converged
@@ -301,6 +307,14 @@ class DriftEstimator(
                 "often why.",
                 ConvergenceWarning,
             )
+
+        if (said := self.columns_said()) is not None:
+            warn(said, DataWarning)
+
+    def columns_said(self) -> str | None:
+        """What `fit` warns of: columns that cannot be told from something else; None if none."""
+        check_is_fitted(self, "coef_path_")
+        return self._notes.warning(self._names(None))
 
     def _set_coef(self) -> None:
         """The coefficients `predict(X)` uses, in the shape of a regressor or of a classifier."""
@@ -381,18 +395,41 @@ class DriftEstimator(
         reach = normal_quantile(level) * self.coef_std_path_
         return np.stack([self.coef_path_ - reach, self.coef_path_ + reach])
 
-    def summary(self, feature_names: Names = None) -> pd.DataFrame:
+    def summary(
+        self,
+        feature_names: Names = None,
+        *,
+        drift_level: float = 0.9,
+        negligible: float = 0.05,
+    ) -> pd.DataFrame:
         """One row a feature, most important first.
 
-        Columns: feature, inclusion_probability, kind (zero, static, drifting or sign-flip),
-        coef_first, coef_last, coef_next, lower and upper (90 % of coef_next; NaN for a mode),
-        change (last - first), autocorrelation. Importance is the root mean square of x * beta
-        over the training rows.
+        Parameters
+        ----------
+        feature_names
+            Names of the columns of X; None: those seen by `fit`, or x0, x1, ...
+        drift_level
+            The least drift probability of what is called drifting.
+        negligible
+            Change of eta per standard deviation of a column that is not worth mentioning, in
+            standard deviations of what there is to explain (of y, for a Gaussian).
+
+        Returns
+        -------
+        DataFrame
+            feature, inclusion_probability (of a path of its own), drift_probability, kind (zero,
+            shared, static, drifting, sign-flip or undecided; `docs/statements.md` defines them),
+            coef_first, coef_last, coef_next, lower and upper (90 % of coef_next), change (largest
+            difference between two steps, the later less the earlier), change_lower and
+            change_upper (90 %), autocorrelation, reference (the level that a level is compared
+            with, where that is known), note (what speaks against the column). A mode has no
+            intervals. Importance is the root mean square of (x - mean) * beta over the training
+            rows; columns with a note about themselves come after all others.
         """
         check_is_fitted(self, "coef_path_")
-        names = self._names(feature_names)
+        names, thresholds = self._names(feature_names), Thresholds(drift_level, negligible)
         parts = zip(self._fits, self._next_steps(), strict=True)
-        tables = [summarise(fit, step, names) for fit, step in parts]
+        tables = [summarise(fit, step, names, self._notes, thresholds) for fit, step in parts]
         if not self.family_.coupled:
             return tables[0]
         for label, table in zip(self.classes_, tables, strict=True):

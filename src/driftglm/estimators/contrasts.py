@@ -16,7 +16,7 @@ from driftglm._typing import FloatArray
 from driftglm.data.features import feature_mask, listed
 from driftglm.data.time_labels import shown
 from driftglm.data.timesteps import TimeAxis
-from driftglm.estimators.summary import normal_quantile
+from driftglm.estimators.levels import normal_quantile
 from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
 from driftglm.fitting.averaged import Averaged

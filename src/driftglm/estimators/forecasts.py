@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm.data.checks import check_numbers, check_weights
-from driftglm.estimators.summary import normal_quantile
+from driftglm.estimators.levels import normal_quantile
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.fitting.outcome import Forecaster

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray
 from driftglm.data.timesteps import TimeAxis
-from driftglm.estimators.summary import normal_quantile
+from driftglm.estimators.levels import normal_quantile
 from driftglm.families import Family, Student
 from driftglm.fitting.outcome import Forecaster
 

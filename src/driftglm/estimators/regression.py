@@ -96,7 +96,10 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
     intercept_path_ : (T,)
     coef_, intercept_ : those `predict(X)` uses: the step after the last
     coef_std_path_ : (T, p) posterior standard deviations (learned prior)
-    inclusion_probability_ : (p,) probability of not being zero; 0 or 1 for a mode
+    inclusion_probability_ : (p,) probability that a feature's own path is not zero; 0 or 1 for a
+        mode
+    drift_probability_ : (p,) probability that it is not constant over time; 0 or 1 for a mode
+    effect_probability_ : (p,) probability of an effect, that of shared directions included
     autocorrelation_ : (p,) posterior mean lag-1 correlation, NaN for paths never included
     noise_variance_ : float, that of the next step
     noise_variance_path_ : (T,) medians; see `noise_interval`

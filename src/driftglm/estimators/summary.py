@@ -2,55 +2,48 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
-from driftglm.exceptions import DataError
+from driftglm.estimators.levels import LEVEL, normal_quantile
+from driftglm.estimators.statements import Thresholds, judged
 from driftglm.fitting.fits import Fit, Step
-
-INCLUDED = 0.5
-LEVEL = 0.9
+from driftglm.fitting.identity import ColumnNotes
 
 
-def normal_quantile(level: float) -> float:
-    """Half-width of a central interval in standard deviations."""
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise DataError(f"level={level!r}; pass a probability between 0 and 1, e.g. 0.9.")
-    return float(norm.ppf(0.5 + 0.5 * level))
+def summarise(
+    fit: Fit, step: Step, names: Sequence[str], notes: ColumnNotes, thresholds: Thresholds
+) -> pd.DataFrame:
+    """One row a feature, most important first; `step` is the one to predict next.
 
-
-def kinds(fit: Fit) -> np.ndarray:
-    """zero, static, sign-flip or drifting, for every feature."""
-    path = fit.coef_path()
-    reach = normal_quantile(LEVEL) * (fit.std_path() if fit.posterior else 0.0)
-    flips = ((path - reach > 0).any(axis=0)) & ((path + reach < 0).any(axis=0))
-    static = fit.static_probability() >= INCLUDED
-    moving = np.where(flips, "sign-flip", "drifting")
-    kind = np.where(static | (fit.n_timesteps == 1), "static", moving)
-    return np.where(fit.inclusion() < INCLUDED, "zero", kind)
-
-
-def summarise(fit: Fit, step: Step, names: list[str]) -> pd.DataFrame:
-    """One row a feature, most important first; `step` is the one to predict next."""
-    path = fit.coef_path()
+    Columns that cannot be told from something else come after all others.
+    """
+    path, found = fit.coef_path(), judged(fit, thresholds, notes.unidentified)
     std = np.sqrt(step.total_variance) if fit.posterior else np.nan  # which a mode has not
     reach = normal_quantile(LEVEL) * std
     table = pd.DataFrame(
         {
             "feature": names,
-            "inclusion_probability": fit.inclusion(),
-            "kind": kinds(fit),
+            "inclusion_probability": found.inclusion,
+            "drift_probability": found.drift,
+            "kind": found.kind,
             "coef_first": path[0],
             "coef_last": path[-1],
             "coef_next": step.coef,
             "lower": step.coef - reach,
             "upper": step.coef + reach,
-            "change": path[-1] - path[0],
+            "change": found.changes.estimate,
+            "change_lower": found.changes.lower,
+            "change_upper": found.changes.upper,
             "autocorrelation": fit.autocorrelation(),
+            "reference": "",
+            "note": [
+                notes.said(i, names, float(found.effect[i]) if kind == "shared" else None)
+                for i, kind in enumerate(found.kind)
+            ],
         }
     )
-    order = np.argsort(-fit.importance, kind="stable")
+    order = np.lexsort((-fit.importance, notes.any))
     return table.iloc[order].reset_index(drop=True)

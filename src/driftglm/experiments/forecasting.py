@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from driftglm.datasets import TextCorpus, load_10k_corpus
 from driftglm.datasets.tenk_files import KINDS, year_file, years_in
+from driftglm.estimators.statements import OUTSIDE
 from driftglm.exceptions import DataError
 from driftglm.experiments.contestants import regressor
 from driftglm.experiments.experiment_run import ExperimentRun, Task
@@ -100,7 +101,7 @@ class _Forecasting(Task):
     def top(self, model: BaseEstimator, features: Sequence[str]) -> pd.DataFrame:
         columns = ["feature", "kind", "coef_first", "coef_last", "coef_next"]
         found: pd.DataFrame = model.summary(feature_names=features)
-        return found.loc[found["kind"] != "zero", columns].head(N_TOP).reset_index(drop=True)
+        return found.loc[~found["kind"].isin(OUTSIDE), columns].head(N_TOP).reset_index(drop=True)
 
     def references(self, years: Sequence[int]) -> dict[str, dict[int, float]]:
         """Mean squared error of predicting that volatility stays as it was."""

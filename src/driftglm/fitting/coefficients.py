@@ -12,6 +12,9 @@ from driftglm._typing import BoolArray, FloatArray, Matrix
 from driftglm.data.matrices import squares
 from driftglm.objective import Problem, State
 
+ONE_VALUE = 1e-10
+"""Share of a column's squares that is rounding: a step with less has one value."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -157,19 +160,61 @@ class SharedFit:
         return np.asarray((self.root**2).sum(axis=1))
 
 
-def importance(problem: Problem, state: State, columns: Columns) -> FloatArray:
-    """(p,) root mean square of x * beta over the training rows, x as the user gave it."""
-    weights, design, mean = problem.weights, problem.design, problem.design.mean
-    counts = design.by_step(weights)
-    # x^2 = d^2 + 2 m d + m^2 with d = x - m, summed over the rows of a step
-    deviations = design.sums(weights) - design.center * counts
-    squares = design.squares(weights) + (2 * mean * deviations + mean**2 * counts)
-    raw = problem.intercepts.columns.copy()
-    for j, center in enumerate(columns.center.T[columns.always_in], int(columns.has_intercept)):
-        raw[j] += design.to_rows(center)
-    sums = [design.by_step(weights * column * column) for column in raw]
-    intercept_squares = np.array(sums).reshape(state.intercept_mean.shape)
-    shared = SharedFit.of(problem, state).mean
-    path = columns.arrange(state.beta + shared[:, None], state.intercept_mean)
-    total = (columns.arrange(squares, intercept_squares) * path**2).sum(axis=0)
-    return np.asarray(np.sqrt(np.maximum(total, 0.0) / problem.n_rows))
+@dataclass(frozen=True)
+class ColumnSizes:
+    """How large columns and what they do are, (p,) each.
+
+    Parameters
+    ----------
+    importance
+        Root mean square of (x - mean) * beta over the training rows.
+    spread
+        Standard deviation of x. Both are about the mean of all rows, so that neither depends on
+        where a column has its zero; without an intercept they are about zero.
+    within
+        Share of the variance of x that lies within steps.
+    still
+        Share of the steps with two rows or more in which x has one value.
+    reference
+        Standard deviation of eta there is to explain.
+    """
+
+    importance: FloatArray
+    spread: FloatArray
+    within: FloatArray
+    still: FloatArray
+    reference: float
+
+    @classmethod
+    def of(cls, problem: Problem, state: State, columns: Columns) -> ColumnSizes:
+        """Taken from where a solver ended."""
+        weights, design, mean = problem.weights, problem.design, problem.design.mean
+        counts = design.by_step(weights)
+        # x - c = d + m - c with d = x - m; squares of that are summed over the rows of a step.
+        deviations = design.sums(weights) - design.center * counts
+        center = np.zeros(len(mean))
+        if columns.has_intercept:
+            center = (deviations + mean * counts).sum(axis=1) / problem.n_rows
+        moved = mean - center[:, None]
+        squares = design.squares(weights)
+        total = squares + (2 * moved * deviations + moved**2 * counts)
+        # Always-in columns are centred at the mean of all rows.
+        own = problem.intercepts.columns
+        shape = state.intercept_mean.shape
+        own_total = np.reshape([design.by_step(weights * z * z) for z in own], shape)
+        own_sums = np.reshape([design.by_step(weights * z) for z in own], shape)
+        some = np.where(counts > 0, counts, 1.0)
+        inner = squares - deviations**2 / some, own_total - own_sums**2 / some
+        total, within = columns.arrange(total, own_total), columns.arrange(*inner)
+        total, within = np.maximum(total, 0.0), np.maximum(within, 0.0)
+        shared = SharedFit.of(problem, state).mean
+        path = columns.arrange(state.beta + shared[:, None], state.intercept_mean)
+        found = (total * path**2).sum(axis=0), total.sum(axis=0)
+        importance, spread = (np.sqrt(each / problem.n_rows) for each in found)
+        several = np.diff(design.step_offsets) > 1
+        whole = np.where(found[1] > 0, found[1], 1.0)
+        still = (
+            (within[several] <= ONE_VALUE * whole).mean(axis=0) if several.any() else 0.0 * whole
+        )
+        share = np.minimum(within.sum(axis=0) / whole, 1.0)
+        return cls(importance, spread, share, still, float(np.sqrt(problem.reference)))

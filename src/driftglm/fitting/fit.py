@@ -21,6 +21,7 @@ from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
 from driftglm.fitting.extrapolation import Extrapolation, settled
 from driftglm.fitting.fit_rows import fit_rows
 from driftglm.fitting.history import History
+from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
 from driftglm.fitting.rows import Rows, rows_in_memory
@@ -30,6 +31,8 @@ from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers, rows_on_worke
 
 X_FORMAT: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 """What X may be, as scikit-learn checks it."""
+INCLUDED = 0.5
+"""Of many columns, those more likely than this not to be zero are compared with each other."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class Fitted:
         The training rows.
     extrapolate
         "average", "forecast" or "hold".
+    notes
+        What there is to say against columns.
     history
         How much every forecaster is trusted, where several are averaged.
     group_labels
@@ -83,6 +88,7 @@ class Fitted:
     classes: np.ndarray | None
     rows: Rows
     extrapolate: Extrapolation
+    notes: ColumnNotes
     history: History | None = None
     group_labels: np.ndarray | None = None
     cycle: int = 0
@@ -167,7 +173,10 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     if file is not None:
         file.remove()
     read = vectors.axis, vectors.family, vectors.classes
-    return Fitted(outcome, *read, rows, choice, history, vectors.group_labels, cycle)
+    fits = outcome.forecasters[0].fits
+    included = np.any([fit.inclusion() >= INCLUDED for fit in fits], axis=0)
+    notes = ColumnNotes.of(rows, fits[0].sizes, included)
+    return Fitted(outcome, *read, rows, choice, notes, history, vectors.group_labels, cycle)
 
 
 def _check_drift(family: Family, settings: Settings) -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
+from scipy.special import erf
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.fitting.coefficients import Columns, SharedFit, Step, importance
+from driftglm.fitting.coefficients import Columns, ColumnSizes, SharedFit, Step
 from driftglm.fitting.joint import JointFit
 from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
@@ -109,14 +110,14 @@ class InterceptFit:
 class Fit:
     """Common part of both kinds of fit; arrays only, no training data.
 
-    `beta` (n_paths, T) holds the paths, `importance` (p,) the root mean square of x * beta.
+    `sizes` says how large columns are, and `beta` (n_paths, T) holds the paths.
     """
 
     posterior: ClassVar[bool] = False
     """Whether there is uncertainty to speak of."""
     columns: Columns
     intercepts: InterceptFit
-    importance: FloatArray
+    sizes: ColumnSizes
     beta: FloatArray
     shared: SharedFit
 
@@ -124,6 +125,11 @@ class Fit:
     def n_timesteps(self) -> int:
         """Number of training steps."""
         return int(self.beta.shape[1])
+
+    @property
+    def importance(self) -> FloatArray:
+        """(p,) root mean square of what a feature adds to eta, about its mean."""
+        return self.sizes.importance
 
     def coef_path(self) -> FloatArray:
         """(T, p)."""
@@ -198,8 +204,20 @@ class Fit:
         """(p,) posterior mean lag-1 correlation, NaN for paths that are never included."""
 
     @abstractmethod
-    def static_probability(self) -> FloatArray:
-        """(p,) probability of being constant over time, given that a path is not zero."""
+    def drift_probability(self) -> FloatArray:
+        """(p,) probability of not being constant over time."""
+
+    def effect_probability(self) -> FloatArray:
+        """(p,) probability that a feature has an effect, of its own or by the shared directions.
+
+        A normal distribution never is exactly zero. What a feature has from the shared directions
+        counts with the probability of the largest central interval that leaves zero out.
+        """
+        own, shared = self.inclusion(), self.shared
+        deviation = np.sqrt(np.where(shared.variance > 0, shared.variance, 1.0))
+        sure = np.where(shared.variance > 0, erf(np.abs(shared.mean) / deviation / np.sqrt(2)), 0)
+        credible = self.columns.per_feature(sure, np.ones(self.intercepts.scale.size))
+        return np.asarray(own + (1.0 - own) * credible)
 
     def std_path(self) -> FloatArray:
         """(T, p) posterior standard deviations; zero for a mode."""
@@ -220,11 +238,10 @@ class Fit:
 
 def common_parts(
     problem: Problem, state: State, columns: Columns
-) -> tuple[Columns, InterceptFit, FloatArray, FloatArray, SharedFit]:
+) -> tuple[Columns, InterceptFit, ColumnSizes, FloatArray, SharedFit]:
     """The fields of a `Fit`, from where a solver ended."""
-    weight = importance(problem, state, columns)
-    shared = SharedFit.of(problem, state)
-    return columns, InterceptFit.of(problem, state), weight, state.beta, shared
+    known = columns, InterceptFit.of(problem, state), ColumnSizes.of(problem, state, columns)
+    return *known, state.beta, SharedFit.of(problem, state)
 
 
 @dataclass(frozen=True)
@@ -257,10 +274,9 @@ class ModeFit(Fit):
         variance, rho = self.intercepts.dynamics.T
         return self.columns.per_feature(self.rho, np.where(variance > 0, rho, 1.0))
 
-    def static_probability(self) -> FloatArray:
-        """1 for features that are static by the user's wish."""
-        intercepts = (self.intercepts.dynamics[:, 0] == 0).astype(np.float64)
-        return self.columns.per_feature(self.static.astype(np.float64), intercepts)
+    def drift_probability(self) -> FloatArray:
+        """0 or 1: whether a path is not constant."""
+        return np.asarray(np.ptp(self.coef_path(), axis=0) > 0).astype(np.float64)
 
     def _forecast_paths(self, n_steps: int) -> Moments:
         """The chain's mean reversion, E[rho]^n. An empty step would change the mode itself."""
@@ -350,11 +366,11 @@ class PosteriorFit(Fit):
         moving, rho = self.intercepts.dynamics.T
         return self.columns.per_feature(self._given_inclusion(lag), 1.0 - moving * (1.0 - rho))
 
-    def static_probability(self) -> FloatArray:
-        """Weight of the constant components."""
-        constant = self.components.is_static.astype(np.float64)
-        intercepts = 1.0 - self.intercepts.dynamics[:, 0]
-        return self.columns.per_feature(self._given_inclusion(constant), intercepts)
+    def drift_probability(self) -> FloatArray:
+        """Weight of the components that move; 0 for a column that says nothing."""
+        moving = np.minimum(self.phi[:, ~self.components.is_static].sum(axis=1), 1.0)
+        found = np.where(self.h.any(axis=1), moving, 0.0)
+        return self.columns.per_feature(found, self.intercepts.dynamics[:, 0])
 
     def influence(self) -> FloatArray:
         """(T,) how far the forecast of a coefficient moves, at most, if a step is left out.

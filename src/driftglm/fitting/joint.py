@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -23,14 +23,31 @@ from driftglm.fitting.coefficients import Columns, Step
 from driftglm.objective import Bound, Posterior
 from driftglm.priors.mixture import average_inplace, log_evidences_inplace, weights_inplace
 from driftglm.priors.weights import log_weights
-from driftglm.solvers.intercepts import averaged_intercept
+from driftglm.solvers.intercepts import averaged_intercept, intercept_information
 from driftglm.solvers.joint import JointData, JointSolve, PathKernels
+from driftglm.solvers.joint_paths import (
+    PathInformation,
+    PathSolve,
+    linear_for_inplace,
+    sweep_inplace,
+)
+
+Solve: TypeAlias = JointSolve | PathSolve
 
 MOST_ROWS = 3000
 """More rows cost seconds; there each path is known well enough by itself."""
 MOST_PATHS, MOST_NUMBERS = 100, 4_000_000
 """Paths, at most, and steps times their number squared. It is all of them or none: of columns that
 look alike, the factorised posterior drops those that matter as readily as the others."""
+MOST_UNKNOWNS, MOST_ENTRIES, RARE = 1500, 20_000_000, 0.05
+"""Where rows are many: coefficients, at most, and numbers in the columns of their paths; of more
+paths, those that are less likely than this to matter stay as they are."""
+MOST_CERTAIN = 1e7
+"""Prior variance times information of a step up to which a joint solve has digits enough."""
+COPIES = 0.95
+"""Correlation above which columns are next to copies."""
+MOST_SWEEPS, AGREED = 300, 1e-8
+"""Sweeps until means agree, at most, and the squared move, in standard errors, that ends them."""
 N_ROUNDS = 2
 FLAT = 1e4
 """Variance that stands for the flat prior of an intercept's constant part, in its scale."""
@@ -88,16 +105,24 @@ def joint_posterior(
 
     A `brief` one takes one round, and knows correlations of steps after the last alone.
     """
-    chosen = _chosen(bound)
+    chosen, by_rows = _chosen(bound), True
+    if chosen is None and not brief:
+        chosen, by_rows = _few_paths(bound, state), False
     if chosen is None:
         return state, None
-    work = _Work(bound, state.copy(), chosen, _data(bound, state, chosen))
+    data = _data(bound, state, chosen)
+    known = None if by_rows else PathInformation.of(data)
+    if known is not None and _is_certain(bound, state, known, chosen):
+        return state, None
+    work = _Work(bound, state.copy(), chosen, data, known, columns.has_intercept)
     try:
         for _ in range(1 if brief else N_ROUNDS):
             work.update(work.solve())
         solved = work.solve()
     except LinAlgError:  # next to no noise, or columns that are multiples of each other
         return state, None
+    if known is not None:
+        work.agree(known)
     work.settle()
     return work.state, work.fit(solved, columns, brief=brief)
 
@@ -121,6 +146,29 @@ def _chosen(bound: Bound) -> IntArray | None:
     return chosen if few and fits and normal and chosen.size else None
 
 
+def _few_paths(bound: Bound, state: Posterior) -> IntArray | None:
+    """Paths to be judged jointly where rows are many: all that may matter, if these are few."""
+    n_steps, seen = bound.design.n_timesteps, bound.squares.any(axis=1)
+    normal = bound.family.quadratic and bound.prior.boundary == "stationary"
+    if not normal or n_steps == 1:
+        return None
+    for which in (seen, seen & (state.inclusion > RARE)):
+        chosen = np.flatnonzero(which)
+        count = chosen.size + bound.intercepts.count
+        few = count <= min(MOST_PATHS, bound.n_rows) and count * n_steps <= MOST_UNKNOWNS
+        if chosen.size and few and count * bound.design.n_rows <= MOST_ENTRIES:
+            return chosen
+    return None
+
+
+def _is_certain(bound: Bound, state: Posterior, known: PathInformation, chosen: IntArray) -> bool:
+    """Whether so much is known that differences would lose their digits: next to no noise."""
+    components = state.components
+    largest = (components.static + components.dynamic).max() / bound.unit[chosen] ** 2
+    each = np.einsum("tii->ti", known.gram)[:, : chosen.size] * largest
+    return bool(each.max(initial=0.0) > MOST_CERTAIN)
+
+
 def _data(bound: Bound, state: Posterior, chosen: IntArray) -> JointData:
     """What intercepts and chosen paths have to explain: y without what other paths do."""
     basis = np.zeros((bound.design.n_features, chosen.size))
@@ -137,12 +185,18 @@ def _data(bound: Bound, state: Posterior, chosen: IntArray) -> JointData:
 
 @dataclass
 class _Work:
-    """A posterior on its way: chosen paths first, then the intercepts."""
+    """A posterior on its way: chosen paths first, then the intercepts.
+
+    The solve has as many unknowns as rows, or, where it is `known` what they say about the paths,
+    as coefficients.
+    """
 
     bound: Bound
     state: Posterior
     chosen: IntArray
     data: JointData
+    known: PathInformation | None
+    has_intercept: bool
 
     def __post_init__(self) -> None:
         self.tables = self.state.components.tables()
@@ -150,6 +204,7 @@ class _Work:
         n_steps = self.data.n_steps
         self.intercepts = [averaged_intercept(float(s), bool(c), n_steps) for s, c in scales]
         self.before = self._eta()
+        self.first_phi = self.state.phi[self.chosen].copy()
 
     def _eta(self) -> FloatArray:
         """(n_rows,) what paths and intercepts add up to."""
@@ -158,9 +213,12 @@ class _Work:
         parts = [z * to_rows(path) for z, path in zip(self.data.columns, paths, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
 
-    def solve(self) -> JointSolve:
+    def solve(self) -> Solve:
         """All paths together, under the average of their components."""
-        return JointSolve.of(self.data, self._kernels())
+        kernels = self._kernels()
+        if self.known is None:
+            return JointSolve.of(self.data, kernels)
+        return PathSolve.of(self.known, kernels)
 
     def _kernels(self) -> PathKernels:
         state, unit, components = self.state, self.bound.unit[self.chosen], self.state.components
@@ -177,19 +235,25 @@ class _Work:
         ]
         return PathKernels(np.concatenate(static), np.vstack(dynamic), rho)
 
-    def update(self, solved: JointSolve) -> None:
+    def update(self, solved: Solve) -> None:
         """Curvatures and linear terms given the solve, then components of the paths."""
-        variance, own = solved.covariances(between=False)
-        h, b = solved.local(variance.T, own)
+        if isinstance(solved, PathSolve):
+            h, b = solved.local()
+        else:
+            variance, own = solved.covariances(between=False)
+            h, b = solved.local(variance.T, own)
         # The errors of other paths last for some steps: neither are those of steps independent, nor
         # are they the same throughout, for which the full share would be right. Of columns that
-        # are next to the same they are.
+        # are next to the same they are. And a path that does not move has one coefficient, which
+        # is known with the full share whatever the errors of steps are.
         total = h.sum(axis=1)
         share = solved.common_precision() / np.where(total > 0, total, 1.0)
         share = np.minimum(share, 1.0)
-        share = share ** (1.0 - 0.5 * share)
-        h, b = h * share[:, None], b * share[:, None]
         state, n_chosen = self.state, self.chosen.size
+        moving = state.phi[self.chosen][:, ~state.components.is_static].sum(axis=1)
+        moving = np.concatenate([moving, state.intercept_dynamics[:, 0]])
+        share = share ** (1.0 - 0.5 * share * moving)
+        h, b = h * share[:, None], b * share[:, None]
         unit = self.bound.unit[self.chosen, None]
         state.curvature[self.chosen] = h[:n_chosen] / unit**2
         state.linear[self.chosen] = b[:n_chosen] / unit
@@ -201,32 +265,95 @@ class _Work:
 
     def _weigh(self, i: int, counts: FloatArray) -> None:
         """Probabilities of a path's components, and its mean and variance."""
-        state, group, unit = self.state, self.bound.groups[i], float(self.bound.unit[i])
-        count = state.components.count
-        phi, parts, out = np.empty(count), np.empty((3, count)), np.empty((2, self.data.n_steps))
+        state, group = self.state, self.bound.groups[i]
+        phi, parts = np.empty(state.components.count), np.empty((3, state.components.count))
         log_pi = state.log_pi[group]
         if self.bound.prior.weights is None:
             log_pi = log_weights(np.maximum(counts[group] - state.phi[i], 0.0))
         h, b, evidence = state.curvature[i], state.linear[i], state.evidence[i]
         log_evidences_inplace(h, b, self.tables, evidence, parts)
         weights_inplace(evidence, log_pi, phi)
-        average_inplace(h, b, self.tables, phi, parts, out)
         state.phi[i] = phi
+        self._average(i, phi)
+
+    def _average(self, i: int, phi: FloatArray) -> None:
+        """Mean and variance of a path from its curvature and linear term."""
+        state, unit, count = self.state, float(self.bound.unit[i]), phi.size
+        evidence, parts, out = (
+            np.empty(count),
+            np.empty((3, count)),
+            np.empty((2, self.data.n_steps)),
+        )
+        h, b = state.curvature[i], state.linear[i]
+        log_evidences_inplace(h, b, self.tables, evidence, parts)
+        average_inplace(h, b, self.tables, phi, parts, out)
         state.beta[i], state.variance[i] = out[0] / unit, out[1] / unit**2
 
-    def settle(self) -> None:
-        """Intercepts given their curvatures, and eta to match."""
-        state = self.state
-        for j, path in enumerate(self.intercepts):
-            found = path.posterior(state.intercept_h[j], state.intercept_b[j])
-            state.intercept_mean[j], state.intercept_variance[j] = found.mean, found.variance
-            moving = float(found.phi[1:].sum())
-            mean_rho = float(found.phi[1:] @ path.components.rho[1:]) / moving if moving else 1.0
-            state.intercept_dynamics[j] = moving, mean_rho
-        state.eta += self._eta() - self.before
-        state.log_likelihood = None
+    def agree(self, known: PathInformation) -> None:
+        """Let the paths' means agree with each other.
 
-    def fit(self, solved: JointSolve, columns: Columns, *, brief: bool) -> JointFit:
+        Each has been shrunk for itself, the others unknown, and their sum does not fit the rows any
+        more: forecasts were up to 9 % worse. With the probabilities of the components held, the
+        means are found given each other, as in a pass. Then b is what gives them with the h of the
+        joint solve, which knows how uncertain they are. A path that became less likely keeps the
+        probabilities it had: of two that look alike either may be in, and if neither were sure to
+        be, both would be shrunk. Next to copies keep them anyway: one of them has taken it all.
+        """
+        state, chosen, n_chosen = self.state, self.chosen, self.chosen.size
+        paths = np.vstack([state.beta[chosen], state.intercept_mean])
+        zero = state.components.is_zero
+        kept = self.first_phi[:, zero].sum(axis=1) < state.phi[chosen][:, zero].sum(axis=1)
+        kept |= known.alike(n_chosen) > COPIES
+        state.phi[chosen] = np.where(kept[:, None], self.first_phi, state.phi[chosen])
+        unit, phi = self.bound.unit[chosen], np.ascontiguousarray(state.phi[chosen])
+        given = (known.gram, known.linear), (self.tables, phi, unit)
+        for _ in range(MOST_SWEEPS):
+            for j, path in enumerate(self.intercepts, n_chosen):
+                h = known.gram[:, j, j]
+                rest = np.einsum("tk,kt->t", known.gram[:, j], paths) - h * paths[j]
+                paths[j] = path.posterior(h, known.linear[j] - rest).mean
+            if sweep_inplace(*given, paths) < AGREED:
+                break
+        for k, i in enumerate(chosen.tolist()):
+            h, b = state.curvature[i], state.linear[i]
+            linear_for_inplace(h, paths[k] * unit[k], self.tables, phi[k], b)
+            self._average(i, phi[k])
+        state.intercept_mean[:] = paths[n_chosen:]
+        state.intercept_b[:] = state.intercept_h * state.intercept_mean
+
+    def settle(self) -> None:
+        """Intercepts given their curvatures, and eta to match.
+
+        Where rows are many, the intercept of a step follows what the paths leave, as in a pass.
+        """
+        first = int(self.known is not None and self.has_intercept)
+        for j in range(first, len(self.intercepts)):
+            self._set_intercept(j)
+        self._match_eta()
+        if first:
+            state, bound = self.state, self.bound
+            rates = bound.score(state), bound.curvature(state)
+            found = intercept_information(bound, state, 0, *rates)
+            state.intercept_h[0], state.intercept_b[0] = found
+            self._set_intercept(0)
+            self._match_eta()
+
+    def _set_intercept(self, j: int) -> None:
+        """Mean, variance and dynamics of an intercept from its curvature and linear term."""
+        state, path = self.state, self.intercepts[j]
+        found = path.posterior(state.intercept_h[j], state.intercept_b[j])
+        state.intercept_mean[j], state.intercept_variance[j] = found.mean, found.variance
+        moving = float(found.phi[1:].sum())
+        mean_rho = float(found.phi[1:] @ path.components.rho[1:]) / moving if moving else 1.0
+        state.intercept_dynamics[j] = moving, mean_rho
+
+    def _match_eta(self) -> None:
+        """Let eta follow paths and intercepts."""
+        now = self._eta()
+        self.state.eta += now - self.before
+        self.state.log_likelihood, self.before = None, now
+
+    def fit(self, solved: Solve, columns: Columns, *, brief: bool) -> JointFit:
         """How the errors go together; the intercept is measured where it has no part in that."""
         m, n_steps = len(self.data.columns), self.data.n_steps
         covariance = np.broadcast_to(np.eye(m), (n_steps, m, m))

@@ -5,6 +5,7 @@ from driftglm.plots.models import (
     plot_comparison,
     plot_heatmap,
     plot_paths,
+    plot_permutations,
     plot_weights,
     plot_words,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "plot_comparison",
     "plot_heatmap",
     "plot_paths",
+    "plot_permutations",
     "plot_weights",
     "plot_words",
 ]

@@ -181,6 +181,26 @@ def comparison(frame: pd.DataFrame, label: str) -> Figure:
     return figure
 
 
+def permutations(panels: dict[str, tuple[Array, float]]) -> Figure:
+    """A panel a kind of shuffle: counts of the shuffles as a histogram, that of the data a line."""
+    figure = new_figure(PAGE, 2.4)
+    for axes, (title, (counts, real)) in zip(
+        np.atleast_1d(figure.subplots(1, len(panels), sharey=True)), panels.items(), strict=True
+    ):
+        top = int(max(counts.max(initial=0), real))
+        edges = np.arange(-0.5, top + 1.5, max(1, (top + 1) // 40))
+        axes.hist(counts, bins=edges, color=style.LIGHT, label="shuffled")
+        axes.axvline(real, color=style.COLOURS[1], linewidth=1.5, label="data")
+        axes.set_xlabel(title, fontsize=TEXT)
+        tidy(axes)
+        axes.locator_params(axis="x", integer=True)
+    axes = figure.axes[0]
+    axes.set_ylabel("number of shuffles", fontsize=TEXT)
+    axes.locator_params(axis="y", integer=True)
+    figure.legend(*axes.get_legend_handles_labels(), **LEGEND)
+    return figure
+
+
 def words(
     title: str,
     labels: Sequence[object],

@@ -137,6 +137,21 @@ def plot_weights(weights: pd.DataFrame) -> Figure:
     return figures.comparison(named.rename_axis("step"), "weight in the forecast")
 
 
+def plot_permutations(counts: pd.DataFrame) -> Figure:
+    """What a model finds in shuffled data; the same as `permutation_check(...).plot()`."""
+    data = counts[counts["shuffle"] == "none"].iloc[0]
+    said = {
+        "outcome": ("included", "included, y shuffled"),
+        "time": ("drifting", "drifting, time shuffled"),
+    }
+    panels = {}
+    for kind, (column, title) in said.items():
+        found = counts.loc[counts["shuffle"] == kind, column].to_numpy(dtype=float)
+        if found.size:
+            panels[f"features {title}"] = found, float(data[column])
+    return figures.permutations(panels)
+
+
 def plot_words(model: object, effect: str | int, words: Features = None, k: int = 8) -> Figure:
     """Words of one effect over time; the same as `model.plot_words(effect)`."""
     if not hasattr(model, "plot_words"):

@@ -12,7 +12,7 @@ import pandas as pd
 from driftglm._typing import FloatArray
 from driftglm.data.timesteps import Labels
 from driftglm.estimators.base import DriftEstimator
-from driftglm.estimators.summary import LEVEL, normal_quantile
+from driftglm.estimators.levels import LEVEL, normal_quantile
 from driftglm.report.encode import floats
 
 MOST_CLASSES = 8

@@ -8,12 +8,12 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.estimators.base import DriftEstimator
-from driftglm.fitting.fits import Fit, PosteriorFit
+from driftglm.estimators.statements import KINDS, MOVING, OUTSIDE
 from driftglm.report.paths import PathRows, by_rank, paths_of
 
-KINDS = ["zero", "static", "drifting", "sign-flip"]
 COEFFICIENTS = ("first", "last", "next")
-NUMBERS = {"inclusion": "inclusion_probability"} | {name: f"coef_{name}" for name in COEFFICIENTS}
+NUMBERS = {"inclusion": "inclusion_probability", "drift": "drift_probability"}
+NUMBERS |= {name: f"coef_{name}" for name in COEFFICIENTS}
 NUMBERS |= {name: name for name in ("lower", "upper", "change", "autocorrelation")}
 STANDARD_DEVIATION, ROOT_MEAN_SQUARE = "standard deviation", "root mean square"
 
@@ -37,8 +37,12 @@ def feature_rows(
     if reach is None:
         del columns["lower"], columns["upper"]
     fits = model._fits  # noqa: SLF001
-    columns["unit"] = np.array([_units(fit) for fit in fits])[group, feature]
+    spread = np.array([fit.sizes.spread for fit in fits])[group, feature]
+    columns["unit"] = np.where(spread > 0, spread, 1.0)
     names = model._names(feature_names)  # noqa: SLF001 (as its summary does)
+    kind = table["kind"].to_numpy()[order]
+    effect = np.atleast_2d(model.effect_probability_)[group, feature]
+    notes = _notes(model, feature, names, np.where(kind == "shared", effect, np.nan))
     return PathRows(
         noun="feature",
         group_noun="class" if groups else None,
@@ -46,32 +50,24 @@ def feature_rows(
         names=names,
         name=feature,
         group=group,
-        kind=np.array([KINDS.index(kind) for kind in table["kind"]])[order],
-        kinds=KINDS,
+        kind=np.array([KINDS.index(each) for each in kind]),
+        kinds=list(KINDS),
         columns=columns,
         path=path,
         reach=reach,
         steps=[str(step) for step in model.timesteps_],
-        members={"drifting": ("drifting", "sign-flip")},
-        unit_noun=STANDARD_DEVIATION if _knows_deviations(fits[0]) else ROOT_MEAN_SQUARE,
+        members={"drifting": MOVING},
+        outside=OUTSIDE,
+        notes=notes,
+        unit_noun=STANDARD_DEVIATION if fits[0].columns.has_intercept else ROOT_MEAN_SQUARE,
         references=[None if references is None else references.get(name) for name in names],
     )
 
 
-def _knows_deviations(fit: Fit) -> bool:
-    return isinstance(fit, PosteriorFit) and fit.columns.has_intercept
-
-
-def _units(fit: Fit) -> FloatArray:
-    """(p,) what coefficients are multiplied by to be compared: a size of every column.
-
-    The curvature of a path is the sum of squares of its column about its centre, that of the
-    intercept the number of rows, both weighted by what a row tells: their ratio is a variance. A
-    mode has no such curvatures, but its importance is the root mean square of x * beta.
-    """
-    if isinstance(fit, PosteriorFit) and fit.columns.has_intercept:
-        squares, n = fit.h.sum(axis=1), fit.intercepts.h.sum(axis=1)
-        variances = fit.columns.per_feature(fit.unit**2 * squares / n[0], n / n[0])
-        return np.asarray(np.sqrt(variances))
-    size = np.sqrt(np.mean(fit.coef_path() ** 2, axis=0))
-    return np.where(size > 0, fit.importance / np.where(size > 0, size, 1.0), 1.0)
+def _notes(
+    model: DriftEstimator, feature: IntArray, names: list[str], effect: FloatArray
+) -> list[str]:
+    """What speaks against the column of every row; `effect` is not NaN for shared ones."""
+    said = model._notes.said  # noqa: SLF001
+    pairs = zip(feature.tolist(), effect.tolist(), strict=True)
+    return [said(i, names, None if np.isnan(p) else p) for i, p in pairs]

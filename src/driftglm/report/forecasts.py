@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.estimators.summary import LEVEL, normal_quantile
+from driftglm.estimators.levels import LEVEL, normal_quantile
 from driftglm.evaluation import Comparison
 from driftglm.report.encode import floats, integers, number
 

@@ -13,6 +13,7 @@ function readModel(source) {
     values: (key) => columns.get(key)(),
     label: (row) => source.names[name()[row]],
     against: (row) => source.references?.[name()[row]] ?? null,
+    note: (row) => source.notes?.[row] ?? null,
     groupOf: (row) => group()[row],
     kindOf: (row) => kind()[row],
     hasPath: (row) => row < source.nPaths,
@@ -229,7 +230,8 @@ function tableSection(model, state, picks) {
     box.addEventListener("change", () => picks.toggle(row));
     const against = model.against(row);
     return el("div", { class: "who" }, box, el("div", {}, el("span", { title: model.label(row) }, named(model.label(row))),
-      against === null ? null : el("span", { class: "against", title: against }, "against ", named(against))));
+      against === null ? null : el("span", { class: "against", title: against }, "against ", named(against)),
+      model.note(row) === null ? null : el("span", { class: "against", title: model.note(row) }, named(model.note(row)))));
   };
   const column = (label, key, note, show = text) => ({
     label, note, kind: "number", value: (row) => model.value(key, row), cell: (row) => show(model.value(key, row), row),
@@ -244,11 +246,12 @@ function tableSection(model, state, picks) {
     model.grouped ? { label: capital(model.groupNoun), kind: "text", value: (row) => model.groups[model.groupOf(row)], cell: (row) => el("div", { class: "who" }, el("span", {}, named(model.groups[model.groupOf(row)]))) } : null,
     column("In the model", "inclusion", "Probability that the coefficient is not zero", chance),
     { label: "Kind", kind: "text", value: (row) => model.kinds[model.kindOf(row)], cell: (row) => model.kinds[model.kindOf(row)] },
+    model.T > 1 && model.has("drift") ? column("Drifts", "drift", "Probability that the coefficient is not constant", chance) : null,
     words ? column("Share", "share", "Share of the word among all words at the last step", share) : null,
     column("Last", "last", "Coefficient at the last step"),
     words ? null : column("Next", "next", "Coefficient at the step after the last"),
     model.has("lower") ? { label: "90 % interval", note: `Of the ${words ? "last" : "next"} coefficient; sorted by width`, kind: "number", value: width, cell: spanOf } : null,
-    model.T > 1 ? column("Change", "change", "Last coefficient less the first") : null,
+    model.T > 1 ? column("Change", "change", words ? "Last coefficient less the first" : "Largest difference between two steps, the later less the earlier") : null,
     model.T > 1 && model.has("autocorrelation") ? column("Autocorr.", "autocorrelation", "Correlation of one step with the next; – where never in the model", (v) => numberText(v, 2)) : null,
     model.T > 1 ? { label: "Path", kind: "plain", cell: (row) => sparkline(model, row) } : null,
   ].filter((each) => each !== null);

@@ -11,7 +11,7 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.estimators import DriftTextModel
 from driftglm.estimators.base import DriftEstimator
-from driftglm.estimators.summary import LEVEL, normal_quantile
+from driftglm.estimators.levels import LEVEL, normal_quantile
 from driftglm.report.encode import BASE64_PER_BYTE, floats, integers, page_json
 
 BYTES = 5_500_000
@@ -53,6 +53,10 @@ class PathRows:
         What the column "unit" is; "" if there is none.
     references
         For every name, the level that an indicator is compared with; empty: none is known.
+    outside
+        Kinds of rows that are not in the model by themselves; the first of `kinds` if empty.
+    notes
+        What speaks against a row, (n,) texts; empty: nothing.
     """
 
     noun: str
@@ -71,6 +75,8 @@ class PathRows:
     members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unit_noun: str = ""
     references: list[str | None] = field(default_factory=list)
+    outside: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
 
     @property
     def n_rows(self) -> int:
@@ -88,6 +94,7 @@ class PathRows:
         _, first = np.unique(self.name, return_index=True)
         spent = np.full(self.n_rows, NUMBER * (len(self.columns) + 3))
         spent[first] += cost[self.name[first]]
+        spent += [len(page_json(note).encode()) + 8 for note in self.notes] or 0
         total = np.cumsum(spent)
         n_rows = int(np.searchsorted(total, ROW_BYTES, side="right"))
         left = BYTES - (float(total[n_rows - 1]) if n_rows else 0.0)
@@ -98,7 +105,8 @@ class PathRows:
         """The rows as the page's script reads them."""
         n_rows, n_paths = self.n_shown()
         used, name = np.unique(self.name[:n_rows], return_inverse=True)
-        included = self.kind != 0
+        out = [self.kinds.index(each) for each in self.outside or self.kinds[:1]]
+        included = ~np.isin(self.kind, out)
         return {
             "noun": self.noun,
             "groupNoun": self.group_noun,
@@ -119,6 +127,7 @@ class PathRows:
             "counts": self.counts(),
             "unitNoun": self.unit_noun,
             "references": [self.references[i] for i in used] if any(self.references) else None,
+            "notes": {k: note for k, note in enumerate(self.notes[:n_rows]) if note},
             "leftOut": self._left_out(n_rows, n_paths),
             "autocorrelation": self._histograms(included),
         }

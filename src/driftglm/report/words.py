@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.estimators import DriftTextModel
-from driftglm.estimators.summary import INCLUDED
+from driftglm.estimators.statements import INCLUDED
 from driftglm.report.paths import PathRows, by_rank, paths_of
 
 KINDS = ["zero", "up", "down", "sign-flip"]

@@ -218,11 +218,7 @@ class JointSolve:
             z = data.columns[:, rows]
             precision[:, t] = np.einsum("in,nk,ik->i", z, self.inverse[rows, rows], z)
         score = data.by_step(data.columns * self.explained)
-        some = np.where(precision > 0, precision, 1.0)
-        loo = variance + own**2 / some
-        mean = self.means() - own * score / some
-        left = 1.0 - np.minimum(loo * precision, MOST_KNOWN)
-        return precision / left, (score + precision * mean) / left
+        return local_terms(precision, score, self.means(), variance, own)
 
     def common_precision(self) -> FloatArray:
         """(m,) precision of a path's constant part, the other paths integrated out.
@@ -262,6 +258,26 @@ class JointSolve:
         with one_thread():
             gram = z @ self.inverse @ z.T
             return (z @ self.explained).reshape(m, -1), 0.5 * (gram + gram.T)
+
+
+def local_terms(
+    precision: FloatArray,
+    score: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    own: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """(m, T) curvature and linear term of every path, the other paths integrated out.
+
+    Steps are taken for independent: what step t says is what its rows say once the path's posterior
+    from the other steps, variance `loo`, is taken out. With F_i = Z_i' S^-1 Z_i, `precision` is its
+    diagonal, `own` that of K_i F_i, `score` is Z_i' S^-1 y; `mean` and `variance` are the path's.
+    """
+    some = np.where(precision > 0, precision, 1.0)
+    loo = variance + own**2 / some
+    mean = mean - own * score / some
+    left = 1.0 - np.minimum(loo * precision, MOST_KNOWN)
+    return precision / left, (score + precision * mean) / left
 
 
 def _without_prior(precision: FloatArray, prior: FloatArray) -> float:

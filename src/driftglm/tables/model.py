@@ -12,10 +12,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from driftglm._typing import FloatArray, MatrixLike
+from driftglm._warnings import warn
 from driftglm.estimators.named import estimator_for
-from driftglm.exceptions import DataError
+from driftglm.estimators.statements import counted
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import family_named
 from driftglm.files import Storable
+from driftglm.fitting.identity import OPENING
 from driftglm.registry import FAMILIES
 from driftglm.tables.columns import column, numbers, read_times, target
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode
@@ -72,8 +75,10 @@ class TableModel(Storable):
         return list(getattr(self.estimator, "classes_", []))
 
     def summary(self) -> pd.DataFrame:
-        """The estimator's own table of features."""
-        return pd.DataFrame(self.estimator.summary())
+        """The estimator's own table of features, with the levels that levels are compared with."""
+        table, references = pd.DataFrame(self.estimator.summary()), self.encoder.references
+        table["reference"] = [references.get(name, "") for name in table["feature"]]
+        return table
 
     def described(self, feature: str) -> str:
         """A feature with what it is compared with: "hour=17 against hour=8"."""
@@ -201,9 +206,13 @@ def fit_table(
 def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
     """Fit an estimator to features that are there already."""
     estimator = estimator_for(data.family, freq=encoder.spec.freq, **params)
-    estimator.fit(data.X, data.y, time=data.time, **data.extras)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=OPENING)  # it has no names yet
+        estimator.fit(data.X, data.y, time=data.time, **data.extras)
     # Set here, since a sparse matrix cannot carry names into `fit`.
     estimator.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
+    if (said := estimator.columns_said()) is not None:
+        warn(said, DataWarning)
     # New rows are read as those of training: alone they may not tell day from month.
     spec = replace(encoder.spec, date_format=data.date_format)
     return TableModel(replace(encoder, spec=spec), estimator)
@@ -241,22 +250,25 @@ def learned_sentence(table: pd.DataFrame) -> str:
     total = table["feature"].nunique()
     # A column that never varies is told nothing by the data: its coefficients are exactly zero.
     coefs = table[["coef_first", "coef_last", "coef_next"]].to_numpy(dtype=np.float64)
-    table = table[(coefs != 0.0).any(axis=1)]
-    # With several classes a feature has a row in each.
-    included = _features(table[table["kind"] != "zero"])
-    moving = _features(table[table["kind"].isin(["drifting", "sign-flip"])])
-    if not included:
+    found = counted(table[(coefs != 0.0).any(axis=1)])
+    shared = ""
+    if found.shared:
+        have = "has" if len(found.shared) == 1 else "have"
+        shared = f" {len(found.shared)} more {have} an effect by the shared directions only."
+    if not found.included:
+        if shared:
+            return f"None of {total} features matters by itself.{shared}"
         return f"None of {total} features matters: only the intercept of each step is predicted."
-    n_still = len(included) - len(moving)
-    verb = "matters" if len(included) == 1 else "matter"
-    drift = "1 drifts" if len(moving) == 1 else f"{len(moving)} drift"
-    named = f" ({', '.join(moving[:N_NAMED])})" if moving else ""
-    still = f"{n_still} {'is' if n_still == 1 else 'are'} constant"
-    top = ", ".join(included[:N_NAMED])
-    return (
-        f"{len(included)} of {total} features {verb}, most of all {top}; {drift}{named}, {still}."
-    )
+    verb = "matters" if len(found.included) == 1 else "matter"
+    drift = "1 drifts" if len(found.moving) == 1 else f"{len(found.moving)} drift"
+    named = f" ({', '.join(found.moving[:N_NAMED])})" if found.moving else ""
+    parts = [f"{drift}{named}", _counted_as(len(found.still), "constant")]
+    if found.undecided:
+        parts.append(_counted_as(len(found.undecided), "undecided"))
+    top = ", ".join(found.included[:N_NAMED])
+    said = f"{len(found.included)} of {total} features {verb}, most of all {top}"
+    return f"{said}; {', '.join(parts)}.{shared}"
 
 
-def _features(rows: pd.DataFrame) -> list[str]:
-    return list(dict.fromkeys(rows["feature"].astype(str)))
+def _counted_as(n: int, what: str) -> str:
+    return f"{n} {'is' if n == 1 else 'are'} {what}"

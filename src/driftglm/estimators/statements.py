@@ -1,0 +1,143 @@
+"""What is said about a feature: zero, shared, static, drifting, sign-flip or undecided.
+
+The one place where this is decided and counted. In order, the first that holds:
+
+undecided
+    The column cannot be told from the intercept of its step (`column_checks.py`), and is not zero.
+shared
+    It is not included (inclusion probability below .5), yet it has a credible effect by the shared
+    directions: a probability of SURE or more, or an interval that leaves zero out at some step.
+zero
+    It is not included.
+static
+    It is included, and either constant rather than not (drift probability below .5) or its change
+    is negligible all over its interval; all that is included, where there is one step.
+drifting
+    Its drift probability reaches `drift_level`, and the interval of its change leaves negligible
+    changes out. sign-flip: so it does, and its coefficients are below zero at one step and above
+    at another, 90 % intervals and all.
+undecided
+    Anything else.
+
+A change is negligible if it moves eta by less than `negligible` standard deviations of what there
+is to explain (of y, for a Gaussian) when the column moves by one of its own. A mode has neither
+probabilities nor intervals: its path is static if its change is negligible, else it drifts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+import pandas as pd
+
+from driftglm._typing import BoolArray, FloatArray
+from driftglm.estimators.levels import LEVEL, normal_quantile
+from driftglm.exceptions import DataError
+from driftglm.fitting.changes import Changes, changes_of
+from driftglm.fitting.fits import Fit
+
+KINDS = ("zero", "shared", "static", "drifting", "sign-flip", "undecided")
+OUTSIDE = ("zero", "shared")
+"""Kinds of features that have no path of their own."""
+MOVING = ("drifting", "sign-flip")
+INCLUDED = 0.5
+SURE = 0.9
+"""Probability that makes an effect by the shared directions credible."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What it takes to be called drifting.
+
+    Parameters
+    ----------
+    drift_level
+        The least drift probability.
+    negligible
+        Change of eta per standard deviation of the column that is not worth mentioning, in
+        standard deviations of what there is to explain.
+    """
+
+    drift_level: float = 0.9
+    negligible: float = 0.05
+
+    def __post_init__(self) -> None:
+        level, least = self.drift_level, self.negligible
+        if not (isinstance(level, Real) and INCLUDED <= level <= 1):
+            raise DataError(f"drift_level={level!r}; pass a probability from 0.5 to 1, e.g. 0.9.")
+        if not (isinstance(least, Real) and 0 <= least < np.inf):
+            raise DataError(
+                f"negligible={least!r}; pass a number of standard deviations, 0 or more, e.g. 0.05."
+            )
+
+
+DEFAULT = Thresholds()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is said about every feature, (p,) each."""
+
+    kind: np.ndarray
+    inclusion: FloatArray
+    drift: FloatArray
+    effect: FloatArray
+    changes: Changes
+
+
+def judged(fit: Fit, thresholds: Thresholds, unidentified: BoolArray) -> Judged:
+    """Kinds of all features of a fit; `unidentified` (p,) cannot be told from the intercept."""
+    inclusion, drift, effect = fit.inclusion(), fit.drift_probability(), fit.effect_probability()
+    changes, path = changes_of(fit, LEVEL), fit.coef_path()
+    reach = normal_quantile(LEVEL) * (fit.std_path() if fit.posterior else 0.0)
+    above, below = (path - reach > 0).any(axis=0), (path + reach < 0).any(axis=0)
+    spread = np.where(fit.sizes.spread > 0, fit.sizes.spread, np.inf)
+    least = thresholds.negligible * fit.sizes.reference / spread
+    low, high = changes.lower, changes.upper
+    if not fit.posterior:
+        low = high = changes.estimate
+    beyond = (low > least) | (high < -least)
+    within = np.maximum(np.abs(low), np.abs(high)) <= least
+    moving = (drift >= thresholds.drift_level) & beyond
+    still = (drift < INCLUDED) | within | (fit.n_timesteps == 1)
+    kind = np.where(moving, np.where(above & below, "sign-flip", "drifting"), "undecided")
+    kind = np.where(still, "static", kind)
+    out = inclusion < INCLUDED
+    shared = out & ((effect >= SURE) | above | below)
+    kind = np.where(out, np.where(shared, "shared", "zero"), kind)
+    kind = np.where(unidentified & (kind != "zero"), "undecided", kind)
+    return Judged(kind, inclusion, drift, effect, changes)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Features of a summary by what is said of them, names in order of importance."""
+
+    total: int
+    included: list[str]
+    moving: list[str]
+    still: list[str]
+    undecided: list[str]
+    shared: list[str]
+
+
+def counted(table: pd.DataFrame) -> Counted:
+    """Count the features of a summary; with several classes a feature counts once.
+
+    It is then drifting if it is in one class, else undecided if it is in one, else constant.
+    """
+    kind = table["kind"]
+    moving = _names(table[kind.isin(MOVING)])
+    undecided = [name for name in _names(table[kind == "undecided"]) if name not in set(moving)]
+    taken = {*moving, *undecided}
+    still = [name for name in _names(table[kind == "static"]) if name not in taken]
+    included = _names(table[~kind.isin(OUTSIDE)])
+    inside = set(included)
+    shared = [name for name in _names(table[kind == "shared"]) if name not in inside]
+    return Counted(table["feature"].nunique(), included, moving, still, undecided, shared)
+
+
+def _names(rows: pd.DataFrame) -> list[str]:
+    return list(dict.fromkeys(rows["feature"].astype(str)))

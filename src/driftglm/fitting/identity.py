@@ -1,0 +1,208 @@
+"""Columns that cannot be told from something else: the intercept, another column, a row's id.
+
+They are found when a model is fitted, and named. What that costs is bounded: correlations are those
+of a few thousand rows and a few hundred columns, copies are found by their products with two random
+vectors, and what a column does within steps is known from the fit. Of rows on workers that is all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from driftglm._threads import one_thread
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.data.features import listed
+from driftglm.data.matrices import dense
+from driftglm.fitting.coefficients import ColumnSizes
+from driftglm.fitting.rows import Rows
+
+MOST_ROWS, MOST_COLUMNS = 5000, 500
+"""From which, and of how many columns at most, correlations are computed."""
+ALIKE, THE_SAME = 0.95, 1.0 - 1e-9
+"""Correlations from which on columns are said to look alike, and to be copies."""
+WITHIN, NEARLY_ALL = 0.001, 0.9
+"""A column is a function of time if a smaller share of its variance lies within steps, or if it has
+one value in so many of the steps."""
+STILL, BETWEEN = 0.5, 0.5
+"""So it is, in part, if it has one value in so many steps, and so much variance between them."""
+LEAST_ROWS = 50
+"""Of fewer rows columns look alike by chance."""
+ROWS_A_STEP = 5
+"""With fewer rows a step, what a column does within steps says nothing."""
+DIGITS = 9
+"""Of products, to which copies agree."""
+UNIQUE, FILLED, LEAST_IDS = 0.95, 10.0, 30
+"""Share of different whole numbers in a step, how much wider than the number of rows their range
+may be, and how many rows it takes for a column to look like an id."""
+
+
+@dataclass(frozen=True)
+class ColumnNotes:
+    """What there is to say against columns, (p,) each.
+
+    Parameters
+    ----------
+    still
+        Share of the steps in which a column has one value, where that matters, else 0.
+    time_only
+        Whether it hardly varies within steps.
+    ids
+        Whether it looks like an id.
+    twin, correlation
+        Position of the column it is most like, -1 if there is none, and their correlation.
+    """
+
+    still: FloatArray
+    time_only: BoolArray
+    ids: BoolArray
+    twin: IntArray
+    correlation: FloatArray
+
+    @classmethod
+    def none(cls, n_features: int) -> ColumnNotes:
+        """Nothing to say."""
+        no, nothing = np.zeros(n_features, dtype=np.bool_), np.zeros(n_features)
+        return cls(nothing, no, no, np.full(n_features, -1), nothing)
+
+    @classmethod
+    def of(cls, rows: Rows, sizes: ColumnSizes, included: BoolArray) -> ColumnNotes:
+        """About the columns of a fit; of many, those that are `included` (p,) are compared."""
+        n_steps = np.unique(rows.codes).size
+        varies = sizes.spread > 0
+        still, time_only = np.zeros(varies.size), np.zeros(varies.size, dtype=np.bool_)
+        if rows.intercept and n_steps > 1 and rows.codes.size >= ROWS_A_STEP * n_steps:
+            between = varies & (1.0 - sizes.within >= BETWEEN)
+            time_only = between & ((sizes.within < WITHIN) | (sizes.still >= NEARLY_ALL))
+            often = between & (sizes.still >= STILL)
+            still = np.where(often | time_only, sizes.still, 0.0)
+        if rows.X is None or rows.codes.size < LEAST_ROWS:  # rows on workers, or next to none
+            return replace(cls.none(varies.size), still=still, time_only=time_only)
+        ids = _ids(rows.X, rows.codes) & varies & ~time_only
+        return cls(still, time_only, ids, *_twins(rows.X, varies, included))
+
+    @property
+    def unidentified(self) -> BoolArray:
+        """(p,) columns that cannot be told from the intercept at all."""
+        return self.time_only
+
+    @property
+    def any(self) -> BoolArray:
+        """(p,) columns there is something to say against."""
+        return np.asarray((self.still > 0) | self.time_only | self.ids | (self.twin >= 0))
+
+    def said(self, i: int, names: Sequence[str], effect: float | None = None) -> str:
+        """The note of a feature; `effect` is the probability of one by the shared directions."""
+        parts = []
+        if self.time_only[i]:
+            parts.append("hardly varies within steps: cannot be told from the intercept")
+        elif self.still[i] > 0:
+            parts.append(f"has one value within {self.still[i]:.0%} of the steps")
+        if self.ids[i]:
+            parts.append("looks like an id")
+        if self.twin[i] >= 0:
+            r, other = self.correlation[i], str(names[self.twin[i]])
+            same = abs(r) >= THE_SAME
+            parts.append(f"a copy of {other!r}" if same else f"correlation {r:.2f} with {other!r}")
+        if effect is not None:
+            parts.append(f"by the shared directions, not zero with probability {effect:.2f}")
+        return "; ".join(parts)
+
+    def warning(self, names: Sequence[str]) -> str | None:
+        """What to say once after a fit; None if there is nothing."""
+        parts = []
+
+        def add(which: BoolArray, what: str, advice: str) -> None:
+            if which.any():
+                named = listed([repr(str(names[i])) for i in np.flatnonzero(which).tolist()])
+                parts.append(f"{int(which.sum())} {what} ({named}): {advice}")
+
+        add(
+            self.time_only,
+            "hardly vary within steps",
+            "their effect cannot be told from the intercept of the step; drop them, or give them "
+            "values that differ within a step",
+        )
+        add(
+            (self.still > 0) & ~self.time_only,
+            "have one value in most steps",
+            "their coefficients there come from the other steps; name them in static=",
+        )
+        add(self.ids, "look like ids", "drop them")
+        copies = (self.twin >= 0) & (np.abs(self.correlation) >= THE_SAME)
+        add(copies, "are copies of others", "drop all but one of each")
+        add(
+            (self.twin >= 0) & ~copies,
+            f"have a correlation above {ALIKE:g} with another",
+            "which of them has the effect is hardly known; drop or combine them",
+        )
+        if not parts:
+            return None
+        return f"{OPENING}: {'; '.join(parts)}. See `note` in summary()."
+
+
+OPENING = "some columns cannot be told from something else"
+"""How the warning begins."""
+
+
+def _ids(X: Any, codes: IntArray) -> BoolArray:
+    """Columns of whole numbers, nearly all different within a step and close together."""
+    n_rows, n_columns = X.shape
+    found = np.zeros(n_columns, dtype=np.bool_)
+    rows = np.flatnonzero(codes == np.bincount(codes).argmax())[:MOST_ROWS]
+    if not isinstance(X, np.ndarray) or rows.size < LEAST_IDS:  # of a sparse row most are zero
+        return found
+    part = X[rows]
+    for i in np.flatnonzero((part == np.round(part)).all(axis=0)):
+        wide = float(X[:, i].max() - X[:, i].min())
+        found[i] = np.unique(part[:, i]).size >= UNIQUE * rows.size and wide <= FILLED * n_rows
+    return found
+
+
+def _twins(X: Any, usable: BoolArray, included: BoolArray) -> tuple[IntArray, FloatArray]:
+    """(p,) the column that each is most like, and their correlation; -1 and 0 if none is."""
+    twin, correlation = np.full(usable.size, -1), np.zeros(usable.size)
+    chosen = np.flatnonzero(usable)
+    if chosen.size > MOST_COLUMNS:
+        _copies_inplace(X, chosen, twin, correlation)
+        chosen = np.flatnonzero(usable & included & (twin < 0))[:MOST_COLUMNS]
+    if chosen.size < 2:  # noqa: PLR2004 (a pair)
+        return twin, correlation
+    rows = np.unique(np.linspace(0, X.shape[0] - 1, MOST_ROWS).astype(np.int64))
+    r = _correlations(dense(X[rows][:, chosen]))
+    np.fill_diagonal(r, 0.0)
+    nearest = np.abs(r).argmax(axis=1)
+    for k in np.flatnonzero(np.abs(r[np.arange(chosen.size), nearest]) > ALIKE):
+        pair = chosen[[k, nearest[k]]]
+        # Of rare values some rows may hold none, and all columns would look alike.
+        found = float(_correlations(dense(X[:, pair]))[0, 1])
+        if abs(found) > ALIKE:
+            twin[pair[0]], correlation[pair[0]] = pair[1], found
+    return twin, correlation
+
+
+def _correlations(columns: FloatArray) -> FloatArray:
+    """Of columns; 0 with one that does not vary."""
+    part = columns - columns.mean(axis=0, dtype=np.float64)
+    norm = np.sqrt((part**2).sum(axis=0))
+    part /= np.where(norm > 0, norm, 1.0)
+    with one_thread():  # the same digits on any number of threads
+        return np.asarray(part.T @ part)
+
+
+def _copies_inplace(X: Any, chosen: IntArray, twin: IntArray, correlation: FloatArray) -> None:
+    """Columns that are the same in every row: so are their products with any vector."""
+    weights = np.random.default_rng(0).normal(size=(X.shape[0], 2))
+    keys = np.asarray(X.T @ weights)[chosen]
+    keys = np.round(keys / np.abs(keys).max(), DIGITS)
+    _, first, back = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    back = back.ravel()
+    last = np.empty(first.size, dtype=np.int64)
+    last[back] = np.arange(back.size)
+    # The first of several copies is like the last, the others are like the first.
+    other = np.where(first[back] == np.arange(back.size), last[back], first[back])
+    copied = other != np.arange(back.size)
+    twin[chosen[copied]], correlation[chosen[copied]] = chosen[other[copied]], 1.0

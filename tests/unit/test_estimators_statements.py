@@ -1,0 +1,110 @@
+"""What is said about features: the definitions, one by one, and how they are counted."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from driftglm import DriftRegressor
+from driftglm.estimators.statements import Thresholds, counted, judged
+from driftglm.exceptions import DataError
+from driftglm.fitting.coefficients import SharedFit
+
+NONE = np.zeros(6, dtype=bool)
+
+
+def kind(fit, **thresholds):
+    return judged(fit, Thresholds(**thresholds), NONE).kind
+
+
+def test_the_interval_of_a_change_is_that_of_the_contrast_of_its_two_steps(fitted):
+    """An independent way to it: `contrast` goes through another formula, tested by dense ones."""
+    found = judged(fitted._fits[0], Thresholds(), NONE).changes
+    path = fitted.coef_path_
+    for i in (1, 2, 3, 4):
+        earlier, later = int(found.earlier[i]), int(found.later[i])
+        assert earlier < later
+        assert {earlier, later} == {int(path[:, i].argmin()), int(path[:, i].argmax())}
+        steps = fitted.timesteps_
+        other = fitted.contrast({(i, steps[later]): 1.0, (i, steps[earlier]): -1.0})
+        assert_allclose(found.estimate[i], other.estimate, rtol=1e-6, atol=1e-9)
+        assert_allclose([found.lower[i], found.upper[i]], [other.lower, other.upper], atol=1e-6)
+
+
+def test_a_hump_has_a_change_though_it_ends_where_it_began(rng):
+    time = np.repeat(np.arange(9), 100)
+    X = rng.normal(size=(900, 2))
+    hump = np.sin(np.pi * np.arange(9) / 8)
+    y = hump[time] * X[:, 0] + 0.2 * rng.normal(size=900)
+    row = DriftRegressor().fit(X, y, time=time).summary().set_index("feature").loc["x0"]
+    assert row["kind"] == "drifting"
+    assert abs(row["coef_last"] - row["coef_first"]) < 0.2
+    assert abs(row["change"]) > 0.8
+    assert row["change_lower"] < row["change"] < row["change_upper"]
+
+
+def test_drifting_needs_probability_and_a_change_worth_mentioning(fitted):
+    fit = fitted._fits[0]
+    assert kind(fit)[2] == "drifting"
+    assert kind(fit)[3] == "sign-flip"
+    # The same paths, but such changes do not matter to the user.
+    assert kind(fit, negligible=100.0)[2] == "static"
+    # Between what is surely negligible and surely not there is no telling.
+    change = judged(fit, Thresholds(), NONE).changes
+    inside = 0.5 * (np.abs(change.lower[2]) + np.abs(change.upper[2]))
+    least = inside * fit.sizes.spread[2] / fit.sizes.reference
+    assert kind(fit, negligible=least)[2] == "undecided"
+
+
+def test_a_drift_that_is_not_sure_is_undecided(fitted):
+    fit = fitted._fits[0]
+    static = fit.components.is_static & ~fit.components.is_zero
+    phi = fit.phi.copy()
+    for share, expected in ((0.3, "undecided"), (0.6, "static"), (0.0, "drifting")):
+        phi[2] = (1.0 - share) * fit.phi[2] / fit.phi[2][~fit.components.is_static].sum()
+        phi[2, static] = share / static.sum()
+        assert kind(dataclasses.replace(fit, phi=phi))[2] == expected
+    assert_allclose(dataclasses.replace(fit, phi=phi).drift_probability()[2], 1.0)
+
+
+def test_an_effect_by_shared_directions_is_not_zero_and_not_included(fitted):
+    fit = fitted._fits[0]
+    mean, root = np.zeros(6), np.full((6, 1), 0.01)
+    mean[0], mean[5] = 0.5, 0.001
+    moved = dataclasses.replace(fit, shared=SharedFit(mean, root))
+    assert kind(fit)[[0, 5]].tolist() == ["zero", "zero"]
+    assert kind(moved)[[0, 5]].tolist() == ["shared", "zero"]
+    assert moved.effect_probability()[0] > 0.999
+    assert_array_equal(moved.inclusion(), fit.inclusion())
+
+
+def test_a_column_that_cannot_be_told_from_the_intercept_is_undecided(fitted):
+    which = np.arange(6) == 3
+    assert judged(fitted._fits[0], Thresholds(), which).kind[3] == "undecided"
+    assert judged(fitted._fits[0], Thresholds(), np.arange(6) == 0).kind[0] == "zero"
+
+
+def test_a_mode_drifts_if_its_change_is_worth_mentioning(rows):
+    model = DriftRegressor(prior="exact", static=[1]).fit(rows.X, rows.y, time=rows.time)
+    table = model.summary().set_index("feature")
+    assert table.loc["x1", "kind"] == "static"
+    assert table.loc["x3", "kind"] == "sign-flip"
+    assert table["change_lower"].isna().all()
+    assert model.summary(negligible=100.0)["kind"].isin(["zero", "static"]).all()
+
+
+@pytest.mark.parametrize("how", [{"drift_level": 0.2}, {"drift_level": 2}, {"negligible": -1.0}])
+def test_thresholds_that_mean_nothing_are_refused(how, fitted):
+    with pytest.raises(DataError, match=next(iter(how))):
+        fitted.summary(**how)
+
+
+def test_a_feature_of_several_classes_is_counted_once():
+    pairs = [("a", "drifting"), ("b", "static"), ("a", "static"), ("b", "undecided")]
+    pairs += [("c", "zero"), ("c", "shared"), ("d", "zero")]
+    found = counted(pd.DataFrame(pairs, columns=["feature", "kind"]))
+    assert (found.total, found.included) == (4, ["a", "b"])
+    assert (found.moving, found.undecided, found.still) == (["a"], ["b"], [])
+    assert found.shared == ["c"]
