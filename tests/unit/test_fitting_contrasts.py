@@ -38,7 +38,8 @@ def posterior(seed, *, directions=0, boundary="stationary"):
     b = np.sqrt(h) * rng.normal(size=h.shape) + 0.5 * h
     nothing, scale = np.zeros((3, T)), rng.gamma(2.0, size=3)
     static = np.array([False, False, True])
-    intercepts = InterceptFit(nothing, nothing, nothing, h[PATHS:], b[PATHS:], scale, static)
+    prior = scale, static, np.zeros_like(scale)
+    intercepts = InterceptFit(nothing, nothing, nothing, h[PATHS:], b[PATHS:], *prior)
     shared = SharedFit(np.zeros(PATHS), np.zeros((PATHS, 0)))
     if directions:
         shared = SharedFit(rng.normal(size=PATHS), 0.3 * rng.normal(size=(PATHS, directions)))
@@ -57,6 +58,7 @@ def posterior(seed, *, directions=0, boundary="stationary"):
         unit=rng.gamma(5.0, 0.2, size=PATHS),
         h=h[:PATHS],
         b=b[:PATHS],
+        offset=np.zeros(0),
     )
 
 

@@ -24,7 +24,7 @@ def test_information_is_curvature_and_linear_term_of_the_likelihood(mode_problem
     state = off_zero(objective)
     state.intercept_mean[1] = 0.7
     score, curvature = objective.score(state), objective.curvature(state)
-    h, b = intercept_information(objective, state, 1, score, curvature)
+    h, b, _ = intercept_information(objective, state, 1, score, curvature)
     column, weights = objective.intercepts.columns[1], objective.weights
     expected = objective.design.by_step(weights * column**2) / 0.5
     assert_allclose(h, expected)
