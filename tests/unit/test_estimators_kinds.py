@@ -78,7 +78,7 @@ def test_the_summary_is_what_the_fit_says(model):
     assert table.index.tolist() == ["words", "other"]
     words = np.arange(X.shape[1]) < N_WORDS
     inclusion = model.inclusion_probability_
-    moving = inclusion * (1 - model._fits[0].static_probability())
+    moving = model._fits[0].drift_probability()
     center = model._fits[0].columns.center
     deviations = (X.to_numpy() - center[TIME]) * model.coef_path_[TIME]
     level = model._fits[0].intercepts.mean[0][TIME]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.metrics import accuracy_score
@@ -27,13 +26,11 @@ from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.group_effects import GroupEffects
 from driftglm.estimators.kinds import KindsOfFeatures
-from driftglm.estimators.levels import normal_quantile
 from driftglm.estimators.linear_predictor import LinearPredictor
 from driftglm.estimators.parameters import Registered
+from driftglm.estimators.said import Said, stacked
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.seasons import Seasonal
-from driftglm.estimators.statements import Thresholds
-from driftglm.estimators.summary import summarise
 from driftglm.estimators.time_column import require_time, split_time, warn_timeless
 from driftglm.estimators.trust import Trust
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
@@ -49,7 +46,7 @@ from driftglm.fitting.reading import Given, Reading
 from driftglm.fitting.settings import NoiseName, Seasonality, Settings
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
-from driftglm.plots.labels import Features, Names, feature_names_of
+from driftglm.plots.labels import Features
 from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
@@ -67,6 +64,7 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DriftEstimator(
+    Said,
     GroupEffects,
     LinearPredictor,
     Forecasts,
@@ -285,12 +283,12 @@ class DriftEstimator(
         if fitted.classes is not None:
             self.classes_ = fitted.classes
         self.timesteps_ = fitted.axis.labels
-        self.coef_path_ = _stack([fit.coef_path() for fit in self._fits])
-        self.intercept_path_ = _stack([fit.intercept_path() for fit in self._fits])
-        self.inclusion_probability_ = _stack([fit.inclusion() for fit in self._fits], axis=0)
-        self.drift_probability_ = _stack([fit.drift_probability() for fit in self._fits], axis=0)
-        self.effect_probability_ = _stack([fit.effect_probability() for fit in self._fits], axis=0)
-        self.autocorrelation_ = _stack([fit.autocorrelation() for fit in self._fits], axis=0)
+        self.coef_path_ = stacked([fit.coef_path() for fit in self._fits])
+        self.intercept_path_ = stacked([fit.intercept_path() for fit in self._fits])
+        self.inclusion_probability_ = stacked([fit.inclusion() for fit in self._fits], axis=0)
+        self.drift_probability_ = stacked([fit.drift_probability() for fit in self._fits], axis=0)
+        self.effect_probability_ = stacked([fit.effect_probability() for fit in self._fits], axis=0)
+        self.autocorrelation_ = stacked([fit.autocorrelation() for fit in self._fits], axis=0)
         self.objective_history_, self.optimality_ = outcome.history, outcome.optimality
         self.stop_reason_, self.converged_ = outcome.reason.value, outcome.converged
         self.n_iter_ = outcome.n_iter
@@ -387,75 +385,7 @@ class DriftEstimator(
             return float(accuracy_score(y, prediction, sample_weight=sample_weight))
         return share_explained(self.family_, y, prediction, sample_weight)
 
-    # ---------------------------------------------------------------- reporting
-
-    def coef_interval(self, level: float = 0.9) -> FloatArray:
-        """Central intervals of every coefficient at every step: (2, T, p), lower and upper."""
-        check_is_fitted(self, "coef_path_")
-        reach = normal_quantile(level) * self.coef_std_path_
-        return np.stack([self.coef_path_ - reach, self.coef_path_ + reach])
-
-    def summary(
-        self,
-        feature_names: Names = None,
-        *,
-        drift_level: float = 0.9,
-        negligible: float = 0.05,
-    ) -> pd.DataFrame:
-        """One row a feature, most important first.
-
-        Parameters
-        ----------
-        feature_names
-            Names of the columns of X; None: those seen by `fit`, or x0, x1, ...
-        drift_level
-            The least drift probability of what is called drifting.
-        negligible
-            Change of eta per standard deviation of a column that is not worth mentioning, in
-            standard deviations of what there is to explain (of y, for a Gaussian).
-
-        Returns
-        -------
-        DataFrame
-            feature, inclusion_probability (of a path of its own), drift_probability, kind (zero,
-            shared, static, drifting, sign-flip or undecided; `docs/statements.md` defines them),
-            coef_first, coef_last, coef_next, lower and upper (90 % of coef_next), change (largest
-            difference between two steps, the later less the earlier), change_lower and
-            change_upper (90 %), autocorrelation, reference (the level that a level is compared
-            with, where that is known), note (what speaks against the column). A mode has no
-            intervals. Importance is the root mean square of (x - mean) * beta over the training
-            rows; columns with a note about themselves come after all others.
-        """
-        check_is_fitted(self, "coef_path_")
-        names, thresholds = self._names(feature_names), Thresholds(drift_level, negligible)
-        parts = zip(self._fits, self._next_steps(), strict=True)
-        tables = [summarise(fit, step, names, self._notes, thresholds) for fit, step in parts]
-        if not self.family_.coupled:
-            return tables[0]
-        for label, table in zip(self.classes_, tables, strict=True):
-            table.insert(0, "class", label)
-        return pd.concat(tables, ignore_index=True)
-
-    def _names(self, feature_names: Names) -> list[str]:
-        return feature_names_of(self, self.n_features_in_, feature_names)
-
-    @property
-    def coef_std_path_(self) -> FloatArray:
-        """(T, p) posterior standard deviations; a mode, as of the paper's priors, has none."""
-        check_is_fitted(self, "coef_path_")
-        if self._forecaster.posterior:
-            return _stack([fit.std_path() for fit in self._fits])
-        raise AttributeError(
-            f"a fit with prior={self.prior!r} is a posterior mode and has no standard deviations; "
-            "coef_path_ and inclusion_probability_ (0 or 1) are what it can say."
-        )
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _stack(parts: list[FloatArray], axis: int = 1) -> FloatArray:
-    """The array of a single response as it is; those of several along a new axis."""
-    return parts[0] if len(parts) == 1 else np.stack(parts, axis=axis)

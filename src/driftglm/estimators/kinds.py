@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm.estimators.summary import INCLUDED
+from driftglm.estimators.statements import INCLUDED
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import Fit
 from driftglm.fitting.kinds import KindsFit
@@ -48,7 +48,7 @@ class KindsOfFeatures:
 def _table(fit: Fit, kinds: KindsFit) -> pd.DataFrame:
     """The rows of one response."""
     inclusion = fit.inclusion()
-    drifting = inclusion * np.nan_to_num(1.0 - fit.static_probability())
+    drifting = fit.drift_probability()
     rows = []
     for code, name in enumerate(kinds.names):
         members = kinds.codes == code

@@ -17,12 +17,16 @@ from scipy.special import ndtr
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.fits import Fit, PosteriorFit
-from driftglm.priors.mixture import Components, Tables, average_inplace, log_evidences_inplace
+from driftglm.priors.mixture import Components, Tables
+from driftglm.priors.offset import offset_average_inplace, offset_evidences_inplace
 from driftglm.solvers.intercepts import averaged_intercept
 
 N_BISECTIONS = 60
 REACH = 9.0
 """Standard deviations within which all of a normal distribution lies."""
+
+PathData = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""h, b, offset and phi of some paths."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +63,16 @@ def _limits(fit: PosteriorFit, ends: IntArray, outside: float) -> FloatArray:
     paths = np.flatnonzero(fit.phi[:, ~fit.components.is_static].sum(axis=1) > outside)
     where = np.flatnonzero(~always_in)[paths]
     mixture = fit.components, fit.components.tables()
-    data = fit.h[paths], fit.b[paths], fit.phi[paths]
+    error = fit.offset[paths] if fit.offset.size else np.zeros(paths.size)
+    data = fit.h[paths], fit.b[paths], error, fit.phi[paths]
     limits[:, where] = _quantiles(mixture, data, ends[:, where], outside) / fit.unit[paths]
     for j, i in enumerate(np.flatnonzero(always_in), int(fit.columns.has_intercept)):
         kind = float(some.scale[j]), bool(some.static[j])
         path = averaged_intercept(*kind, fit.n_timesteps)
         h, b = some.h[j], some.b[j]
-        data = h[None], b[None], path.posterior(h, b).phi[None]
+        error = some.offset[[j]]
+        phi = path.posterior(h, b, float(error[0])).phi
+        data = h[None], b[None], error, phi[None]
         mixture = path.components, path.tables
         limits[:, [i]] = _quantiles(mixture, data, ends[:, [i]], outside)
     return limits
@@ -73,16 +80,15 @@ def _limits(fit: PosteriorFit, ends: IntArray, outside: float) -> FloatArray:
 
 def _quantiles(
     mixture: tuple[Components, Tables],
-    data: tuple[FloatArray, FloatArray, FloatArray],
+    data: PathData,
     ends: IntArray,
     outside: float,
 ) -> FloatArray:
-    """(2, n) quantiles of the difference between two steps of n paths; `data` are h, b and phi."""
+    """(2, n) quantiles of the difference between two steps of n paths."""
     components, tables = mixture
-    h, b, phi = data
-    moving = ~components.is_static
+    phi, moving = data[3], ~components.is_static
     moments = np.zeros((2, *phi.shape))
-    _pair_moments_inplace((h, b, phi), tables, moving, np.ascontiguousarray(ends), moments)
+    _pair_moments_inplace(data, tables, moving, np.ascontiguousarray(ends), moments)
     means, deviations = moments[0][:, moving], np.sqrt(moments[1][:, moving])
     weights = phi[:, moving]
     return np.array(
@@ -92,7 +98,7 @@ def _quantiles(
 
 @kernel
 def _pair_moments_inplace(
-    data: tuple[FloatArray, FloatArray, FloatArray],
+    data: PathData,
     tables: Tables,
     moving: BoolArray,
     ends: IntArray,
@@ -103,7 +109,7 @@ def _pair_moments_inplace(
     Into `moments` (2, n, K). With V the posterior covariance of a component and a the weights of
     the difference, V a is the posterior mean that a linear term `a` would have.
     """
-    h, b, phi = data
+    h, b, offset, phi = data
     n_steps, n_components = h.shape[1], phi.shape[1]
     evidence, parts = np.empty(n_components), np.empty((3, n_components))
     along, alone = np.empty((2, n_steps)), np.zeros(n_components)
@@ -111,12 +117,12 @@ def _pair_moments_inplace(
         weights = np.zeros(n_steps)
         weights[ends[1, i]] += 1.0
         weights[ends[0, i]] -= 1.0
-        log_evidences_inplace(h[i], weights, tables, evidence, parts)
+        offset_evidences_inplace(h[i], weights, offset[i], tables, evidence, parts)
         for k in range(n_components):
             if phi[i, k] == 0.0 or not moving[k]:
                 continue
             alone[k] = 1.0
-            average_inplace(h[i], weights, tables, alone, parts, along)
+            offset_average_inplace(h[i], weights, offset[i], tables, alone, parts, along)
             alone[k] = 0.0
             for t in range(n_steps):
                 moments[0, i, k] += b[i, t] * along[0, t]

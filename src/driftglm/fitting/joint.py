@@ -141,16 +141,19 @@ def _chosen(bound: Bound) -> IntArray | None:
     few = n_seen > 1 and count < bound.n_rows < min(n_seen * count, MOST_ROWS + 1)
     fits = count <= min(MOST_PATHS, int(np.sqrt(MOST_NUMBERS / n_steps)))
     fits = fits and design.n_rows <= MOST_ROWS
+    return chosen if few and fits and _is_normal(bound) and chosen.size else None
+
+
+def _is_normal(bound: Bound) -> bool:
+    """Whether rows and paths are as a joint solve takes them to be."""
     normal = bound.family.quadratic and bound.prior.boundary == "stationary"
-    normal = normal and not bound.cycle and bound.row_groups is None
-    return chosen if few and fits and normal and chosen.size else None
+    return normal and not bound.cycle and bound.row_groups is None
 
 
 def _few_paths(bound: Bound, state: Posterior) -> IntArray | None:
     """Paths to be judged jointly where rows are many: all that may matter, if these are few."""
     n_steps, seen = bound.design.n_timesteps, bound.squares.any(axis=1)
-    normal = bound.family.quadratic and bound.prior.boundary == "stationary"
-    if not normal or n_steps == 1:
+    if not _is_normal(bound) or n_steps == 1:
         return None
     for which in (seen, seen & (state.inclusion > RARE)):
         chosen = np.flatnonzero(which)
@@ -333,8 +336,8 @@ class _Work:
         if first:
             state, bound = self.state, self.bound
             rates = bound.score(state), bound.curvature(state)
-            found = intercept_information(bound, state, 0, *rates)
-            state.intercept_h[0], state.intercept_b[0] = found
+            h, b, _ = intercept_information(bound, state, 0, *rates)
+            state.intercept_h[0], state.intercept_b[0] = h, b
             self._set_intercept(0)
             self._match_eta()
 

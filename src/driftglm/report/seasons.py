@@ -8,8 +8,8 @@ import numpy as np
 
 from driftglm._typing import FloatArray
 from driftglm.estimators.base import DriftEstimator
+from driftglm.estimators.levels import LEVEL, normal_quantile
 from driftglm.estimators.seasons import LIKELY
-from driftglm.estimators.summary import LEVEL, normal_quantile
 from driftglm.fitting.seasons import Seasons
 from driftglm.report.paths import PathRows
 
