@@ -138,9 +138,13 @@ def ranks(text: str | None) -> tuple[int, int | None] | None:
 
 
 def read(
-    path: Path, time: str | None, time_file: Path | None, date_format: str | None, text: str | None
+    path: Path,
+    time: str | None,
+    time_file: Path | None,
+    date_format: str | None,
+    *as_they_stand: str | None,
 ) -> Table:
-    """The table of a file; `text` is a column that is read as it stands.
+    """The table of a file; columns of texts and ids are read as they stand, 007 is not 7.
 
     So is that of times where a format is given: 01032004 is no number then.
     """
@@ -148,7 +152,7 @@ def read(
     from driftglm.tables import read_data
     from driftglm.tables.reading import TIME
 
-    as_text = [] if text is None else [text]
+    as_text = [name for name in as_they_stand if name is not None]
     if date_format is not None:
         check_format(date_format)
         column = TIME if time_file is not None and time is None else time
@@ -187,6 +191,12 @@ class TableOptions(NamedTuple):
     trials: Annotated[
         str | None,
         Option(metavar="COL", help="Column of trials, of which the target is the successes."),
+    ] = None
+    groups: Annotated[
+        str | None,
+        Option(
+            metavar="COL", help="Column of ids: rows of one id belong together."
+        ),
     ] = None
     drop: Annotated[
         list[str] | None, Option(metavar="COLS", help="Columns to leave out, separated by commas.")
@@ -228,7 +238,8 @@ class TableOptions(NamedTuple):
         from driftglm.tables.columns import parse_freq
         from driftglm.tables.reading import LABEL, QUERY, TIME
 
-        table = read(path, self.time, self.time_file, self.date_format, self.text)
+        given = self.time, self.time_file, self.date_format
+        table = read(path, *given, self.text, self.groups)
         known, target, time, drop = list(table.frame.columns), self.target, self.time, self.drop
         if table.block is not None:  # an SVMlight file
             target = target or LABEL
@@ -253,4 +264,5 @@ class TableOptions(NamedTuple):
             categorical=names(self.categorical, known),
             vocabulary=ranks(self.vocabulary),
             date_format=self.date_format,
+            groups=self.groups,
         )

@@ -62,8 +62,11 @@ def command(  # noqa: PLR0913
     found = opt.load_file(model, TableModel, "fit")
     spec = found.encoder.spec
     usual = spec.time if time_file is None else None
-    table = opt.read(data, time or usual, time_file, date_format or spec.date_format, spec.text)
+    form = date_format or spec.date_format
+    table = opt.read(data, time or usual, time_file, form, spec.text, spec.groups)
     column = None if next_step else _time_column(found, table, time, time_file is not None)
+    if spec.groups is not None and spec.groups not in table.frame.columns:
+        note(f"no column {spec.groups!r}: every row is taken for one of a group not seen before.")
     with waiting(f"predicting {table.n_rows} rows"):
         frame = found.predict(table, time=column, level=interval, date_format=date_format)
     _insert_columns(frame, table, keep)

@@ -81,7 +81,7 @@ def _labels(groups: VectorLike, n_rows: int) -> np.ndarray:
     if missing.any():
         raise DataError(
             f"groups has no id in {int(missing.sum())} of {n_rows} rows, first in row "
-            f"{int(missing.argmax())}; give every row an id (one of its own where it stands alone), "
+            f"{int(missing.argmax())}; give every row an id (its own where it stands alone), "
             "or drop these rows."
         )
     kind = found.dtype.kind if isinstance(found.dtype, np.dtype) else "O"

@@ -27,7 +27,7 @@ FILL = "drop the column (--drop), fill the gaps, or delete these rows."
 LARGE = (101, 10101)  # the ranks used of a large vocabulary
 MANY_LEVELS = 100
 MOST = 0.5
-ROLES = ("target", "time", "text", "weights", "exposure", "trials")
+ROLES = ("target", "time", "text", "weights", "exposure", "trials", "groups")
 MOST_DENSE = 300
 
 
@@ -38,7 +38,8 @@ class TableSpec:
     `vocabulary` is the first and last frequency rank of the words used; None: all words of a small
     corpus, ranks 101 to 10101 of a large one. `freq` is the length of a step, `date_format` how
     dates are written, in the words of strptime; None: as all rows show. The spec of a fitted model
-    has the format that was found.
+    has the format that was found. `groups` is a column of ids: rows with the same one belong
+    together.
     """
 
     target: str | None = None
@@ -52,6 +53,7 @@ class TableSpec:
     categorical: tuple[str, ...] = ()
     vocabulary: tuple[int, int | None] | None = None
     date_format: str | None = None
+    groups: str | None = None
 
     @property
     def reserved(self) -> set[str]:
@@ -213,7 +215,7 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
     if not names:
         raise DataError(
             f"{table.name} has no column left to predict with; its columns are target, time, "
-            "weights or dropped. Add features."
+            "weights, ids or dropped. Add features."
         )
     check_header(names, f"the features of {table.name}")
     return encoder
