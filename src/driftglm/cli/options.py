@@ -194,9 +194,7 @@ class TableOptions(NamedTuple):
     ] = None
     groups: Annotated[
         str | None,
-        Option(
-            metavar="COL", help="Column of ids: rows of one id belong together."
-        ),
+        Option(metavar="COL", help="Column of ids: rows of one id belong together."),
     ] = None
     drop: Annotated[
         list[str] | None, Option(metavar="COLS", help="Columns to leave out, separated by commas.")

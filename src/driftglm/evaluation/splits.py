@@ -186,7 +186,7 @@ class RollingOrigin(BaseCrossValidator):
             if (chosen < 0).any():
                 raise DataError(
                     f"hold_out_groups names {int((chosen < 0).sum())} ids that no row has; name "
-                    f"ids such as {labels[0]!r}."
+                    f"ids such as {labels[0].item()!r}."
                 )
         else:
             number = _number_held_out(wanted, labels.size)
