@@ -155,7 +155,7 @@ def test_a_small_error_changes_little(rng):
 
 def test_times_information_and_measured_are_products(rng):
     h, path, offset = rng.gamma(1.0, 3.0, N_STEPS), rng.normal(size=N_STEPS), 0.6
-    H = information(h, offset)
+    H = information(h, offset)  # noqa: N806
     assert_allclose(times_information(h, path, offset), H @ path, rtol=1e-12)
     # b = H y, and together = diag(h) y: the term of beta plus the error.
     assert_allclose(measured(h, H @ path, offset), h * path, rtol=1e-12)

@@ -73,7 +73,7 @@ def test_effects_and_their_variances_are_those_of_the_joint_posterior(rng, panel
     residual = rng.normal(size=weights.size)
     information, linear = groups.by_cell(weights), groups.by_cell(weights * residual)
     constant, anew = effects(groups, information, linear, np.array(variance))
-    Z = np.hstack(members(groups))
+    Z = np.hstack(members(groups))  # noqa: N806
     prior = np.repeat(variance, [groups.n_groups, groups.n_cells])
     inner = np.eye(prior.size) + prior[:, None] * (Z.T * weights) @ Z
     posterior = np.linalg.solve(inner, np.diag(prior))
@@ -135,7 +135,7 @@ def test_a_step_for_variances_never_lowers_the_evidence(rng, panel):
 
 def dense_loss(groups, codes, weights, column, variance):
     """Diagonal by step and sum of what x'Omega x is less than x'D x."""
-    D = np.diag(weights)
+    D = np.diag(weights)  # noqa: N806
     omega = np.linalg.inv(np.linalg.inv(D) + covariance(groups, variance))
     by_step = column[:, None] * (codes[:, None] == np.arange(N_STEPS))
     lost = by_step.T @ (D - omega) @ by_step
