@@ -146,7 +146,8 @@ def _update_paths_inplace(
             moved += h[t] * (change[t] * unit[i]) ** 2
         for k in range(n_components):
             shifted += abs(new_phi[k] - phi[i, k])
-        if moved < STILL[0] and shifted < STILL[1]:
+        told = not some_unknown or curvature[i].max() > 0.0  # else it was forgotten
+        if told and moved < STILL[0] and shifted < STILL[1]:
             continue
         for t in range(n_steps):
             beta[i, t] += change[t]
