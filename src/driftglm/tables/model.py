@@ -241,6 +241,7 @@ def group_ids(table: Table, spec: TableSpec) -> np.ndarray | None:
     if spec.groups is None:
         return None
     values = column(table, spec.groups, "groups")
+    values = values.mask(values == "")  # read as it stands, an empty cell is an empty text
     refuse_missing(values, spec.groups, "give every row an id, or delete these rows.")
     return np.asarray(as_strings(values), dtype=np.str_)
 
