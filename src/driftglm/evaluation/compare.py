@@ -79,8 +79,7 @@ def compare(  # noqa: PLR0913
         X is the word counts and y the documents' effects. time as in `driftglm.DriftRegressor`
     splitter : which steps are the dev step and the test steps
     grids : by model, what to try: ``{"name": {"param": [values]}}`` as in scikit-learn's
-        GridSearchCV. A baseline with ``strength=None`` has a wide grid of its own; any other model
-        without a grid is used as it is
+        GridSearchCV. A baseline with ``strength=None`` has a wide grid; others are used as they are
     metric : "mse", "log_loss", "poisson" (deviance), "nll" (negative log-likelihood of documents),
         that of another registered family, a function (y, prediction) -> losses, or "auto": what
         suits the models. Scores of distributions: "crps", "log-score", "brier" (classes),
@@ -96,10 +95,8 @@ def compare(  # noqa: PLR0913
         its workers, done again if a worker dies, and `n_jobs` says nothing
     cache_dir : a folder for finished fits. A run that was killed goes on from there; results of
         other data, settings or versions are never mixed in; several runs may share it
-    sample_weight, exposure : (n_rows,) weights for fitting, tuning and the table's means, and
-        exposures for models that take them
-    groups : (n_rows,) ids of what rows have in common, for fits and predictions of drift models
-        with the learned prior, and for a splitter that holds groups out; others do without
+    sample_weight, exposure : (n_rows,) weights for fits, tuning and the table's means; exposures
+    groups : (n_rows,) ids of what rows have in common, for learned priors and `hold_out_groups`
     verbose : show a progress bar on standard error; None: only on a terminal
     """
     models = check_models(models)
@@ -107,13 +104,12 @@ def compare(  # noqa: PLR0913
         raise TypeError(f"splitter is a {type(splitter).__name__}; pass a RollingOrigin.")
     if tune not in {"dev", "origin"}:
         raise DataError(f"tune={tune!r}; pass 'dev' or 'origin'.")
-    data = _read(X, y, time, splitter, sample_weight, exposure)
     finals = {name: split_pipeline(m)[1] for name, m in models.items()}
-    data = _with_groups(data, groups, finals, splitter)
-    data, chosen = _with_trials(data, finals), find_metric(metric, finals)
-    contest = Contest(models, _candidates(models, grids), data, splitter, chosen)
+    given = _read(X, y, time, splitter, sample_weight, exposure)
+    data = _with_trials(_with_groups(given, groups, finals, splitter), finals)
+    parts = _candidates(models, grids), data, splitter, find_metric(metric, finals)
     runner = Runner(data, n_jobs, _open_cache(cache_dir, data), verbose, find_client(client))
-    return contest.play(runner, tune)
+    return Contest(models, *parts).play(runner, tune)
 
 
 @dataclass(frozen=True)
