@@ -28,7 +28,7 @@ def test_the_page_on_findings_shows_what_its_example_prints(capsys):
     assert printed.split() == shown.split()
 
 
-@pytest.mark.parametrize("name", ["kinds", "single-series"])
+@pytest.mark.parametrize("name", ["groups", "kinds", "single-series"])
 def test_a_page_shows_what_its_example_prints(name, capsys):
     page = (DOCS / f"{name}.md").read_text()
     (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -174,10 +174,10 @@ def read(
     time: str | None,
     time_file: Path | None,
     date_format: str | None,
-    text: str | None,
+    *as_they_stand: str | None,
     layout: FileOptions | None = None,
 ) -> Table:
-    """The table of a file; `text` is a column that is read as it stands.
+    """The table of a file; columns of texts and ids are read as they stand, 007 is not 7.
 
     So is that of times where a format is given: 01032004 is no number then.
     """
@@ -186,7 +186,7 @@ def read(
     from driftglm.tables.layout import Layout
     from driftglm.tables.reading import TIME
 
-    as_text = [] if text is None else [text]
+    as_text = [name for name in as_they_stand if name is not None]
     if date_format is not None:
         check_format(date_format)
         column = TIME if time_file is not None and time is None else time
@@ -254,6 +254,10 @@ class TableOptions(NamedTuple):
         str | None,
         Option(metavar="COL", help="Column of trials, of which the target is the successes."),
     ] = None
+    groups: Annotated[
+        str | None,
+        Option(metavar="COL", help="Column of ids: rows of one id belong together."),
+    ] = None
     drop: Annotated[
         list[str] | None, Option(metavar="COLS", help="Columns to leave out, separated by commas.")
     ] = None
@@ -310,7 +314,8 @@ class TableOptions(NamedTuple):
         from driftglm.tables.preparing import prepared
         from driftglm.tables.reading import LABEL, QUERY, TIME
 
-        table = read(path, self.time, self.time_file, self.date_format, self.text, layout)
+        given = self.time, self.time_file, self.date_format
+        table = read(path, *given, self.text, self.groups, layout=layout)
         known, target, time, drop = list(table.frame.columns), self.target, self.time, self.drop
         if table.block is not None:  # an SVMlight file
             target = target or LABEL
@@ -338,6 +343,7 @@ class TableOptions(NamedTuple):
             missing=self.missing,
             reference=pairs(self.reference),
             rare=self.rare,
+            groups=self.groups,
         )
         table, spec, said = prepared(table, spec, names(self.features, known))
         for each in said:

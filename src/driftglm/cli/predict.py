@@ -65,8 +65,10 @@ def command(  # noqa: PLR0913
     spec = found.encoder.spec
     usual = spec.time if time_file is None else None
     form = date_format or spec.date_format
-    table = opt.read(data, time or usual, time_file, form, spec.text, layout)
+    as_text = spec.text, spec.groups
+    table = opt.read(data, time or usual, time_file, form, *as_text, layout=layout)
     column = None if next_step else _time_column(found, table, time, time_file is not None)
+    _say_where_ids_lack(found, table)
     with waiting(f"predicting {table.n_rows} rows"):
         frame = found.predict(table, time=column, level=interval, date_format=date_format)
     _insert_columns(frame, table, keep)
@@ -92,6 +94,12 @@ def _time_column(model: TableModel, table: Table, named: str | None, from_file: 
     last = model.estimator.timesteps_[-1]
     note(f"no column {wanted!r}: all rows are taken to belong to the step after {last}.")
     return None
+
+
+def _say_where_ids_lack(model: TableModel, table: Table) -> None:
+    wanted = model.encoder.spec.groups
+    if wanted is not None and wanted not in table.frame.columns:
+        note(f"no column {wanted!r}: every row is taken for one of a group not seen before.")
 
 
 def _insert_columns(predictions: pd.DataFrame, table: Table, keep: list[str] | None) -> None:

@@ -36,8 +36,8 @@ def numbers_of(values: np.ndarray, labels: np.ndarray) -> IntArray:
     """Positions in `labels`, which need not be sorted; UNSEEN where there is none."""
     if values.dtype.kind != labels.dtype.kind and "U" in {values.dtype.kind, labels.dtype.kind}:
         raise DataError(
-            f"groups holds {values[0]!r} and the model was fitted with groups such as "
-            f"{labels[0]!r}; pass ids of the same type."
+            f"groups holds {values[0].item()!r} and the model was fitted with groups such as "
+            f"{labels[0].item()!r}; pass ids of the same type."
         )
     order = np.argsort(labels, kind="stable")
     places = np.searchsorted(labels[order], values)
@@ -71,12 +71,12 @@ def _labels(groups: VectorLike, n_rows: int) -> np.ndarray:
     """Ids as whole numbers or text, one a row, none missing."""
     if groups is None or np.ndim(groups) == 0:
         raise DataError("groups is a single value; pass one id per row.")
-    found = pd.Series(np.asarray(groups) if not hasattr(groups, "dtype") else groups)
-    if np.ndim(groups) != 1 or found.size != n_rows:
+    if np.shape(groups) != (n_rows,):
         raise DataError(
             f"groups has shape {np.shape(groups)} but X has {n_rows} rows; pass one id per row. "
             "Several columns of ids are one column of their combinations."
         )
+    found = pd.Series(np.asarray(groups) if not hasattr(groups, "dtype") else groups)
     missing = found.isna().to_numpy(dtype=np.bool_)
     if missing.any():
         raise DataError(

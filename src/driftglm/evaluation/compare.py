@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
+from driftglm.data.groups import read_groups
 from driftglm.data.timesteps import fit_axis
 from driftglm.distributed.client import find_client
 from driftglm.evaluation.cache import Cache, Piece
@@ -24,6 +25,7 @@ from driftglm.evaluation.contestants import (
     Data,
     check_models,
     split_pipeline,
+    takes_groups,
     takes_trials,
     tunes_in_chains,
 )
@@ -63,6 +65,7 @@ def compare(  # noqa: PLR0913
     cache_dir: StrPath | None = None,
     sample_weight: VectorLike = None,
     exposure: VectorLike = None,
+    groups: VectorLike = None,
     verbose: bool | None = None,
 ) -> Comparison:
     """Predict every test step by every model fitted to the steps before it.
@@ -76,8 +79,7 @@ def compare(  # noqa: PLR0913
         X is the word counts and y the documents' effects. time as in `driftglm.DriftRegressor`
     splitter : which steps are the dev step and the test steps
     grids : by model, what to try: ``{"name": {"param": [values]}}`` as in scikit-learn's
-        GridSearchCV. A baseline with ``strength=None`` has a wide grid of its own; any other model
-        without a grid is used as it is
+        GridSearchCV. A baseline with ``strength=None`` has a wide grid; others are used as they are
     metric : "mse", "log_loss", "poisson" (deviance), "nll" (negative log-likelihood of documents),
         that of another registered family, a function (y, prediction) -> losses, or "auto": what
         suits the models. Scores of distributions: "crps", "log-score", "brier" (classes),
@@ -93,8 +95,8 @@ def compare(  # noqa: PLR0913
         its workers, done again if a worker dies, and `n_jobs` says nothing
     cache_dir : a folder for finished fits. A run that was killed goes on from there; results of
         other data, settings or versions are never mixed in; several runs may share it
-    sample_weight, exposure : (n_rows,) weights for fitting, tuning and the table's means, and
-        exposures for models that take them
+    sample_weight, exposure : (n_rows,) weights for fits, tuning and the table's means; exposures
+    groups : (n_rows,) ids of what rows have in common, for learned priors and `hold_out_groups`
     verbose : show a progress bar on standard error; None: only on a terminal
     """
     models = check_models(models)
@@ -102,12 +104,12 @@ def compare(  # noqa: PLR0913
         raise TypeError(f"splitter is a {type(splitter).__name__}; pass a RollingOrigin.")
     if tune not in {"dev", "origin"}:
         raise DataError(f"tune={tune!r}; pass 'dev' or 'origin'.")
-    data = _read(X, y, time, splitter, sample_weight, exposure)
     finals = {name: split_pipeline(m)[1] for name, m in models.items()}
-    data, chosen = _with_trials(data, finals), find_metric(metric, finals)
-    contest = Contest(models, _candidates(models, grids), data, splitter, chosen)
+    given = _read(X, y, time, splitter, sample_weight, exposure)
+    data = _with_trials(_with_groups(given, groups, finals, splitter), finals)
+    parts = _candidates(models, grids), data, splitter, find_metric(metric, finals)
     runner = Runner(data, n_jobs, _open_cache(cache_dir, data), verbose, find_client(client))
-    return contest.play(runner, tune)
+    return Contest(models, *parts).play(runner, tune)
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Contest:
     def play(self, runner: Runner, tune: str) -> Comparison:
         """Tune, then fit and predict every test step."""
         data = self.data
-        folds = self.splitter.folds(data.time, data.codes.size)
+        folds = self.splitter.folds(data.time, data.codes.size, data.groups)
         tuned = self._tuned(runner, folds, tune)
         tasks = [
             FitTask(name, model, params, self.metric, fold)
@@ -173,11 +175,11 @@ class Contest:
         open_models = [n for n, sets in self.candidates.items() if len(sets) > 1 or self._chains(n)]
         if not open_models:
             return out
-        time, n_rows = self.data.time, self.data.codes.size
+        rows = self.data.time, self.data.codes.size, self.data.groups
         if tune == "dev":
-            tuning = [self.splitter.dev_fold(time, n_rows)]
+            tuning = [self.splitter.dev_fold(*rows)]
         else:
-            tuning = [self.splitter.fold_before(fold, time, n_rows) for fold in folds]
+            tuning = [self.splitter.fold_before(fold, *rows) for fold in folds]
         tasks = [task for name in open_models for task in self._tuning_tasks(name, tuning)]
         pieces = iter(runner.run(tasks, "tuning"))
         for name in open_models:
@@ -243,6 +245,22 @@ def _read(
     return Data(X, y, time, axis, codes, **numbers)
 
 
+def _with_groups(
+    data: Data, groups: VectorLike, finals: dict[str, BaseEstimator], splitter: RollingOrigin
+) -> Data:
+    """With the ids of rows, if there are any and someone wants them."""
+    if groups is None:
+        return data
+    labels, numbers = read_groups(groups, data.codes.size)
+    used = splitter.hold_out_groups is not None or any(map(takes_groups, finals.values()))
+    if not used:
+        raise DataError(
+            "groups was given and no model takes ids; use a drift model with prior='learned', "
+            "RollingOrigin(hold_out_groups=...), or leave groups out."
+        )
+    return dataclasses.replace(data, groups=labels[numbers])
+
+
 def _with_trials(data: Data, finals: dict[str, BaseEstimator]) -> Data:
     """With y taken for successes and failures, if it has columns and a model wants them."""
     wanted = any(takes_trials(final) for final in finals.values())
@@ -276,6 +294,7 @@ def _open_cache(cache_dir: StrPath | None, data: Data) -> Cache | None:
     if cache_dir is None:
         return None
     parts = data.X, data.y, data.sample_weight, data.exposure
+    parts += () if data.groups is None else (data.groups,)
     # The labels themselves too: a model may have a freq of its own.
     digests = [data_digest(part) for part in (data.codes, data.time, *parts)]
     # Models name families and priors, and those of users may change between two runs.

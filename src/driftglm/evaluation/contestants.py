@@ -17,7 +17,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.data.timesteps import TimeAxis
 from driftglm.exceptions import DataError
 from driftglm.families import family_named
-from driftglm.registry import FAMILIES
+from driftglm.registry import FAMILIES, PRIORS, resolve
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Data:
     exposure: FloatArray | None
     of_trials: bool = False
     """Whether y has two columns, successes and failures."""
+    groups: np.ndarray | None = None
+    """Ids of what rows have in common."""
 
     def counts(self, rows: IntArray) -> FloatArray:
         """Successes and failures of some rows."""
@@ -70,6 +72,8 @@ class Data:
         weights = self.sample_weight if method == "fit" else None
         numbers = {"sample_weight": weights, "exposure": self.exposure}
         found = {n: v[rows] for n, v in numbers.items() if v is not None and n in accepted}
+        if self.groups is not None and "groups" in accepted and takes_groups(model):
+            found["groups"] = self.groups[rows]
         return found | ({"time": self.labels(rows, model)} if "time" in accepted else {})
 
 
@@ -95,6 +99,18 @@ def takes_trials(final: BaseEstimator) -> bool:
     """Whether a model takes successes and failures."""
     name = getattr(final, "family", None)
     return isinstance(name, str) and name in FAMILIES and family_named(name).takes_trials
+
+
+def takes_groups(final: BaseEstimator) -> bool:
+    """Whether a model can be told which rows belong together: drift models with a posterior."""
+    return "groups" in inspect.signature(final.fit).parameters and not is_mode(final)
+
+
+def is_mode(final: BaseEstimator) -> bool:
+    """Whether a fit of a drift model will be a posterior mode, without uncertainty."""
+    prior = getattr(final, "prior", None)
+    kind = resolve(PRIORS[prior]) if isinstance(prior, str) and prior in PRIORS else prior
+    return not getattr(kind, "posterior", True)
 
 
 def prepared(model: BaseEstimator, params: Mapping[str, object]) -> Any:

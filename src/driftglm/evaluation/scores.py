@@ -14,6 +14,7 @@ from driftglm.baselines.with_errors import class_distribution
 from driftglm.evaluation.contestants import (
     Data,
     fitted,
+    is_mode,
     is_text,
     predicted,
     prepared,
@@ -31,7 +32,6 @@ from driftglm.predictive import (
     quantile_score,
     ranked_probability,
 )
-from driftglm.registry import PRIORS, resolve
 
 WIDTHS = (0.5, 0.8, 0.9)
 """Levels of the intervals whose widths a comparison stores."""
@@ -79,11 +79,9 @@ def points_only(final: BaseEstimator) -> str:
     if is_text(final):
         return "documents are compared by metric='nll'"
     if hasattr(final, "predict_distribution"):
-        prior = getattr(final, "prior", None)
-        kind = resolve(PRIORS[prior]) if isinstance(prior, str) and prior in PRIORS else prior
-        if getattr(kind, "posterior", True):
+        if not is_mode(final):
             return ""
-        return f"a fit with prior={prior!r} is a posterior mode and has no distributions"
+        return f"a fit with prior={final.prior!r} is a posterior mode and has no distributions"
     if is_classifier(final) and hasattr(final, "predict_proba"):
         return ""
     return (

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils.validation import _num_samples
 
-from driftglm._typing import IntArray, MatrixLike, VectorLike
+from driftglm._typing import BoolArray, IntArray, MatrixLike, VectorLike
+from driftglm.data.groups import numbers_of, read_groups
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.estimators.time_column import require_time, split_time
 from driftglm.exceptions import DataError, TimeError
@@ -61,6 +62,12 @@ class RollingOrigin(BaseCrossValidator):
     time
         A column of X, a frame, that holds the times, as in `driftglm.DriftRegressor`; then neither
         `groups` nor routing is needed.
+    hold_out_groups
+        Groups whose rows are never trained on, and alone are tested: their share (a float below 1),
+        their number (an int), both drawn with `random_state`, or a list of ids. How well are firms
+        predicted that were not there before? Every method then needs `ids`, the group of each row.
+    random_state
+        Seed for drawing groups; the same groups are held out at every origin.
 
     Examples
     --------
@@ -87,6 +94,8 @@ class RollingOrigin(BaseCrossValidator):
         gap: int = 0,
         freq: Freq = None,
         time: str | None = None,
+        hold_out_groups: object = None,
+        random_state: int = 0,
     ) -> None:
         if test is not None and n_test is not None:
             raise DataError("both test and n_test were given; name the test steps or their number.")
@@ -102,23 +111,40 @@ class RollingOrigin(BaseCrossValidator):
         self.gap = gap
         self.freq = freq
         self.time = time
+        self.hold_out_groups = hold_out_groups
+        self.random_state = random_state
 
     # ------------------------------------------------------- scikit-learn's way
 
     def split(
-        self, X: MatrixLike, y: object = None, groups: VectorLike = None, *, time: VectorLike = None
+        self,
+        X: MatrixLike,
+        y: object = None,
+        groups: VectorLike = None,
+        *,
+        time: VectorLike = None,
+        ids: VectorLike = None,
     ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield (train, test) row positions for every test step; `groups` is time."""
+        """Yield (train, test) row positions for every test step; `groups` is time.
+
+        `ids` are the groups of the rows, for `hold_out_groups`.
+        """
         del y
-        for fold in self.folds(self._times(X, groups, time), _num_samples(X)):
+        for fold in self.folds(self._times(X, groups, time), _num_samples(X), ids):
             yield fold.train, fold.test
 
     def dev_split(
-        self, X: MatrixLike, y: object = None, groups: VectorLike = None, *, time: VectorLike = None
+        self,
+        X: MatrixLike,
+        y: object = None,
+        groups: VectorLike = None,
+        *,
+        time: VectorLike = None,
+        ids: VectorLike = None,
     ) -> tuple[IntArray, IntArray]:
         """(train, test) row positions for the dev step."""
         del y
-        fold = self.dev_fold(self._times(X, groups, time), _num_samples(X))
+        fold = self.dev_fold(self._times(X, groups, time), _num_samples(X), ids)
         return fold.train, fold.test
 
     def _times(self, X: Any, groups: VectorLike, time: VectorLike) -> Any:
@@ -136,37 +162,70 @@ class RollingOrigin(BaseCrossValidator):
         if self.n_test is not None:
             return self.n_test
         labels = self._times(X, groups, None)
-        return len(self.folds(labels, _num_samples(labels)))
+        axis, codes = fit_axis(labels, _num_samples(labels), self.freq)
+        return len(self._test_codes(axis, codes))
 
     # ------------------------------------------------------------ as named folds
 
-    def folds(self, time: ArrayLike, n_rows: int) -> list[Fold]:
+    def folds(self, time: ArrayLike, n_rows: int, ids: VectorLike = None) -> list[Fold]:
         """The test folds in the order of time."""
         axis, codes = fit_axis(time, n_rows, self.freq)
-        return [self._fold(axis, codes, code) for code in self._test_codes(axis, codes)]
+        held = self._held_out(ids, n_rows)
+        return [self._fold(axis, codes, code, held) for code in self._test_codes(axis, codes)]
 
-    def dev_fold(self, time: ArrayLike, n_rows: int) -> Fold:
+    def dev_fold(self, time: ArrayLike, n_rows: int, ids: VectorLike = None) -> Fold:
         """The fold whose test rows are those of the dev step."""
         axis, codes = fit_axis(time, n_rows, self.freq)
-        return self._fold(axis, codes, self._dev_code(axis, codes))
+        return self._fold(axis, codes, self._dev_code(axis, codes), self._held_out(ids, n_rows))
 
-    def fold_before(self, fold: Fold, time: ArrayLike, n_rows: int) -> Fold:
+    def fold_before(self, fold: Fold, time: ArrayLike, n_rows: int, ids: VectorLike = None) -> Fold:
         """The fold one step earlier: it tests the last step that `fold` trains on."""
         axis, codes = fit_axis(time, n_rows, self.freq)
-        return self._fold(axis, codes, int(codes[fold.train].max()))
+        last = int(codes[fold.train].max())
+        return self._fold(axis, codes, last, self._held_out(ids, n_rows))
 
-    def _fold(self, axis: TimeAxis, codes: IntArray, code: int) -> Fold:
+    def _held_out(self, ids: VectorLike, n_rows: int) -> BoolArray | None:
+        """(n_rows,) whether a row's group is held out; None: no group is."""
+        wanted: Any = self.hold_out_groups
+        if wanted is None:
+            return None
+        if ids is None:
+            raise DataError(
+                "hold_out_groups needs the group of every row; pass ids= to split, or groups= to "
+                "compare."
+            )
+        labels, group = read_groups(ids, n_rows)
+        if np.ndim(wanted) > 0:
+            chosen = numbers_of(read_groups(wanted, len(wanted))[0], labels)
+            if (chosen < 0).any():
+                raise DataError(
+                    f"hold_out_groups names {int((chosen < 0).sum())} ids that no row has; name "
+                    f"ids such as {labels[0].item()!r}."
+                )
+        else:
+            number = _number_held_out(wanted, labels.size)
+            chosen = np.random.default_rng(self.random_state).permutation(labels.size)[:number]
+        return np.asarray(np.isin(group, chosen))
+
+    def _fold(self, axis: TimeAxis, codes: IntArray, code: int, held: BoolArray | None) -> Fold:
         stop = code - self.gap
         start = 0 if self.window is None else stop - self.window
-        train = np.flatnonzero((codes >= start) & (codes < stop))
+        before, now = (codes >= start) & (codes < stop), codes == code
+        train = np.flatnonzero(before if held is None else before & ~held)
+        test = np.flatnonzero(now if held is None else now & held)
         label = axis.labels[code]
+        if test.size == 0:
+            raise TimeError(
+                f"step {label} has no row of a group that is held out; hold out more groups, or "
+                "test other steps."
+            )
         if train.size == 0:
             reach = f"{self.window} steps" if self.window else "all steps"
             raise TimeError(
                 f"step {label} has no rows to train on: {reach} before it, less a gap of "
                 f"{self.gap}, are empty. Choose later test or dev steps."
             )
-        return Fold(label, train, np.flatnonzero(codes == code))
+        return Fold(label, train, test)
 
     def _test_codes(self, axis: TimeAxis, codes: IntArray) -> list[int]:
         observed = np.unique(codes)
@@ -202,6 +261,22 @@ class RollingOrigin(BaseCrossValidator):
         if before.size == 0:
             raise TimeError("no step lies before the first test step, so there is none to tune on.")
         return int(before[-1])
+
+
+def _number_held_out(wanted: object, n_groups: int) -> int:
+    """How many groups to hold out; one at least is held out, and one is not."""
+    if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
+        number = int(wanted)
+    elif isinstance(wanted, float) and 0.0 < wanted < 1.0:
+        number = max(1, round(wanted * n_groups))
+    else:
+        number = 0
+    if not 0 < number < n_groups:
+        raise DataError(
+            f"hold_out_groups={wanted!r} of {n_groups} groups; pass a share between 0 and 1, a "
+            f"number from 1 to {n_groups - 1}, or a list of ids."
+        )
+    return number
 
 
 def _labels(groups: VectorLike, time: VectorLike) -> ArrayLike:

@@ -20,7 +20,7 @@ from driftglm.fitting.joint import JointFit
 from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.mixture import Components
-from driftglm.priors.offset import last_step_inplace
+from driftglm.priors.offset import last_step_inplace, measured
 from driftglm.priors.seasons import SeasonalComponents, steps_inplace
 from driftglm.solvers.intercepts import (
     forecast_of_dynamics,
@@ -92,13 +92,15 @@ class InterceptFit:
         """
         means, variances = np.zeros(self.scale.size), np.zeros(self.scale.size)
         for j in range(self.scale.size):
-            h, b = self.h[j], self.b[j]
+            h, b, error = self.h[j], self.b[j], float(self.offset[j])
             series = [(h, b)]
             if j == 0 and moved is not None and moved[0].any():
                 less = 1.0 / (1.0 + h * moved[1])
-                series.append((h * less, (b + h * moved[0]) * less))
+                # What moves is measured with the error that all steps share, and b is without it.
+                linear = (measured(h, b, error) + h * moved[0]) * less
+                share = error * linear.sum() / (1.0 + error * float((h * less).sum()))
+                series.append((h * less, linear - share * h * less))
             kind = float(self.scale[j]), bool(self.static[j]), self.cycle
-            error = float(self.offset[j])
             ahead = [intercept_forecast(kind, *each, error, n_steps) for each in series]
             found = np.array(ahead)
             means[j] = found[:, 0].mean()

@@ -78,10 +78,11 @@ def _settle_inplace(
     unit: float,
     posterior: PathArrays,
     found: tuple[FloatArray, FloatArray, FloatArray, FloatArray, float, FloatArray],
+    told: bool,
 ) -> float:
     """Store the posterior of a path, and bring the score in step; nothing where it hardly changed.
 
-    `found` are h, b, the path's moments, its component probabilities, its divergence, and scratch.
+    Unless what is stored was forgotten: `told` says whether it is there. `found` are h, b, the path's moments, its component probabilities, its divergence, and scratch.
     Returns how far the path moved, in squared deviations; negative where nothing was stored.
     """
     _, columns, rows, _ = block
@@ -93,7 +94,7 @@ def _settle_inplace(
         moved += h[t] * (change[t] * unit) ** 2
     for k in range(new_phi.shape[0]):
         shifted += abs(new_phi[k] - phi[i, k])
-    if moved < STILL[0] and shifted < STILL[1]:
+    if told and moved < STILL[0] and shifted < STILL[1]:
         return -1.0
     for t in range(h.shape[0]):
         beta[i, t] += change[t]
@@ -161,8 +162,10 @@ def update_paths_inplace(
         mixture.weights_inplace(evidence, log_pi[groups[i]], new_phi)
         divergence, lost = offset_average_inplace(h, b, error, tables, new_phi, parts, out)
         found = h, b, out, new_phi, divergence, change
-        moved = _settle_inplace(i, block, unit[i], posterior, found)
-        if unknown[0].shape[0] > 0 and moved >= 0.0:
+        some = unknown[0].shape[0] > 0
+        told = not some or posterior[5][i].max() > 0.0
+        moved = _settle_inplace(i, block, unit[i], posterior, found, told)
+        if some and moved >= 0.0:
             _credit_inplace(i, h, out, lost, steps, unknown)
             far = _followed(moved, far, block, steps, effects)
 
@@ -191,7 +194,9 @@ def update_seasonal_paths_inplace(
         law = tables, log_pi[groups[i]]
         divergence = seasons.posterior_inplace(h, b, law, known, out)
         found = h, b, out, new_phi, divergence, change
-        moved = _settle_inplace(i, block, unit[i], posterior, found)
-        if unknown[0].shape[0] > 0 and moved >= 0.0:
+        some = unknown[0].shape[0] > 0
+        told = not some or posterior[5][i].max() > 0.0
+        moved = _settle_inplace(i, block, unit[i], posterior, found, told)
+        if some and moved >= 0.0:
             _credit_inplace(i, h, out, 0.0, steps, unknown)
             far = _followed(moved, far, block, steps, effects)

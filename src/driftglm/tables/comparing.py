@@ -150,7 +150,7 @@ def compare_table(
         chosen["learned"].set_params(feature_groups=kinds)
     if table.block is not None and X is not data.X:
         raise DataError(f"{table.name} mixes sparse features with texts; --drop the texts.")
-    options |= {"sample_weight": data.weights, "exposure": data.exposure}
+    options |= data.extras
     return compare(chosen, X, data.y, data.time, splitter, **options), data
 
 

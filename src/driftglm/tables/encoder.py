@@ -32,7 +32,7 @@ USUAL_RARE = 10
 LARGE = (101, 10101)  # the ranks used of a large vocabulary
 MANY_LEVELS = 100
 MOST = 0.5
-ROLES = ("target", "time", "text", "weights", "exposure", "trials")
+ROLES = ("target", "time", "text", "weights", "exposure", "trials", "groups")
 MOST_DENSE = 300
 DENSE_NUMBERS, FULL = 5_000_000, 0.3
 """A matrix of more numbers is sparse if a smaller share of them is not zero."""
@@ -46,7 +46,8 @@ class TableSpec:
     `vocabulary` is the first and last frequency rank of the words used; None: all words of a small
     corpus, ranks 101 to 10101 of a large one. `freq` is the length of a step, `date_format` how
     dates are written, in the words of strptime; None: as all rows show. The spec of a fitted model
-    has the format that was found.
+    has the format that was found. `groups` is a column of ids: rows with the same one belong
+    together.
 
     `missing` says what happens to gaps: "error", "drop" the rows, "mean" of the training rows (a
     category of their own where there are categories), or "indicator", which adds a feature that is
@@ -68,6 +69,7 @@ class TableSpec:
     missing: str = "error"
     reference: tuple[tuple[str, str], ...] = ()
     rare: int = 1
+    groups: str | None = None
 
     @property
     def reserved(self) -> set[str]:
@@ -240,7 +242,7 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
     if not names:
         raise DataError(
             f"{table.name} has no column left to predict with; its columns are target, time, "
-            "weights or dropped. Add features."
+            "weights, ids or dropped. Add features."
         )
     check_header(names, f"the features of {table.name}")
     return encoder

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from driftglm._typing import FloatArray, MatrixLike
 from driftglm._warnings import warn
+from driftglm.data.checks import refuse_missing
 from driftglm.estimators.named import estimator_for
 from driftglm.estimators.statements import counted
 from driftglm.exceptions import DataError, DataWarning
@@ -23,7 +24,7 @@ from driftglm.registry import FAMILIES
 from driftglm.tables.columns import column, numbers, read_times, target
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode
 from driftglm.tables.preparing import prepared
-from driftglm.tables.reading import Table
+from driftglm.tables.reading import Table, as_strings
 
 N_NAMED = 3
 LEAST_ROWS = 2
@@ -46,11 +47,13 @@ class Training:
     weights: FloatArray | None
     exposure: FloatArray | None
     date_format: str | None = None
+    groups: np.ndarray | None = None
 
     @property
     def extras(self) -> dict[str, Any]:
         """Arguments of `fit` that not every table gives."""
-        given = {"sample_weight": self.weights, "exposure": self.exposure}
+        given: dict[str, np.ndarray | None] = {"sample_weight": self.weights}
+        given |= {"exposure": self.exposure, "groups": self.groups}
         return {name: values for name, values in given.items() if values is not None}
 
 
@@ -101,7 +104,8 @@ class TableModel(Storable):
         Parameters
         ----------
         table
-            Rows with the columns of training, in any order; a target is not needed.
+            Rows with the columns of training, in any order; a target is not needed, nor are ids of
+            groups: without them every row is one of a group that was not seen.
         time
             Column of times: every row gets the coefficients of its own step. None: all rows belong
             to the step after the last.
@@ -125,6 +129,8 @@ class TableModel(Storable):
             extras["time"] = read_times(table, time, spec.freq, form)[0]
         if spec.exposure is not None:
             extras["exposure"] = role_numbers(table, spec, "exposure")
+        if spec.groups is not None and spec.groups in table.frame.columns:
+            extras["groups"] = group_ids(table, spec)
         with warnings.catch_warnings():
             # The matrix has no names; the encoder has put the columns into the order of training.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
@@ -219,7 +225,7 @@ def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableMo
 
 
 def read_training(table: Table, spec: TableSpec, family: str, X: MatrixLike) -> Training:
-    """Target, times, weights and exposures beside features that the caller has made."""
+    """Target, times, weights, exposures and ids beside features that the caller has made."""
     if spec.target is None or spec.time is None:
         raise DataError("both a target and a time column are needed; name them.")
     if table.n_rows < LEAST_ROWS:
@@ -236,13 +242,27 @@ def read_training(table: Table, spec: TableSpec, family: str, X: MatrixLike) -> 
     if (trials := role_numbers(table, spec, "trials")) is not None:
         y = family_named(chosen).read_target(y, trials)
     weights, exposure = (role_numbers(table, spec, role) for role in ("weights", "exposure"))
-    return Training(X, y, time, chosen, why, weights, exposure, spec.date_format or found)
+    form = spec.date_format or found
+    return Training(X, y, time, chosen, why, weights, exposure, form, groups=group_ids(table, spec))
 
 
 def role_numbers(table: Table, spec: TableSpec, role: str) -> FloatArray | None:
     """Weights, exposures or trials of the rows; None if no column is named."""
     name = spec.roles.get(role)
     return None if name is None else numbers(table, column(table, name, role), name, _CURES[role])
+
+
+def group_ids(table: Table, spec: TableSpec) -> np.ndarray | None:
+    """Ids of the rows as texts; None if no column is named.
+
+    As texts, since a table that is predicted may have numbers alone where that of training had not.
+    """
+    if spec.groups is None:
+        return None
+    values = column(table, spec.groups, "groups")
+    values = values.mask(values == "")  # read as it stands, an empty cell is an empty text
+    refuse_missing(values, spec.groups, "give every row an id, or delete these rows.")
+    return np.asarray(as_strings(values), dtype=np.str_)
 
 
 def learned_sentence(table: pd.DataFrame) -> str:
