@@ -84,7 +84,7 @@ class RollingOrigin(BaseCrossValidator):
     # The splits need time, which scikit-learn passes as groups, or as time where routing is on.
     __metadata_request__split = {"groups": True, "time": True}  # noqa: RUF012
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 (scikit-learn reads parameters off the signature)
         self,
         dev: object = None,
         test: object = None,

@@ -82,7 +82,8 @@ def _settle_inplace(
 ) -> float:
     """Store the posterior of a path, and bring the score in step; nothing where it hardly changed.
 
-    Unless what is stored was forgotten: `told` says whether it is there. `found` are h, b, the path's moments, its component probabilities, its divergence, and scratch.
+    Unless what is stored was forgotten: `told` says whether it is there. `found` are h, b, the
+    path's moments, its component probabilities, its divergence, and scratch.
     Returns how far the path moved, in squared deviations; negative where nothing was stored.
     """
     _, columns, rows, _ = block
