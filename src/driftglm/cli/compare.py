@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from driftglm._typing import FloatArray
     from driftglm.data.timesteps import Freq
     from driftglm.evaluation import Comparison, RollingOrigin
+    from driftglm.fitting.settings import Seasonality
+    from driftglm.tables import Table, TableModel, TableSpec
+    from driftglm.tables.model import Training
 
 DIGITS = 4
 
@@ -91,7 +94,6 @@ def command(  # noqa: PLR0913
     Started again with the same folder, it goes on where it was.
     """
     from driftglm.report import write_report
-    from driftglm.tables import fit_encoded, fit_encoder
     from driftglm.tables.comparing import DEFAULT, compare_table
     from driftglm.tables.writing import check_writable
 
@@ -117,10 +119,7 @@ def command(  # noqa: PLR0913
     note(f"family {rows.family}: {rows.why}.")
     model = None
     if "learned" in comparison.models:
-        with console.waiting("fitting all rows"):
-            encoder = fit_encoder(table, spec)
-            groups = None if kinds is None else encoder.kinds(kinds)
-            model = fit_encoded(encoder, rows, feature_groups=groups, seasonality=cycle)
+        model = _fit_all(table, spec, rows, kinds, cycle)
     save_results(comparison, folder)
     with console.report_optional():
         title = f"Models compared on {data.name}"
@@ -130,6 +129,22 @@ def command(  # noqa: PLR0913
         return
     print_comparison(comparison)
     say(f"Written to {folder}: {', '.join(sorted(path.name for path in folder.glob('*.*')))}.")
+
+
+def _fit_all(
+    table: Table,
+    spec: TableSpec,
+    rows: Training,
+    kinds: dict[str, tuple[str, ...]] | None,
+    cycle: Seasonality,
+) -> TableModel:
+    """The learned model of all rows, for the report."""
+    from driftglm.tables import fit_encoded, fit_encoder
+
+    with console.waiting("fitting all rows"):
+        encoder = fit_encoder(table, spec)
+        groups = None if kinds is None else encoder.kinds(kinds)
+        return fit_encoded(encoder, rows, feature_groups=groups, seasonality=cycle)
 
 
 def save_results(comparison: Comparison, folder: Path) -> None:

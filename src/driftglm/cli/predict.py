@@ -55,10 +55,7 @@ def command(  # noqa: PLR0913
     from driftglm.tables import TableModel, write_table
     from driftglm.tables.writing import check_table_path, check_writable
 
-    if output == "-" and json:
-        fail("--json prints to stdout, and so does -o -; name a file with -o.")
-    if interval is not None and not 0 < interval < 1:
-        fail(f"--interval {interval}; a probability between 0 and 1 is needed, such as 0.9.")
+    _check_options(output, interval, json=json)
     if output != "-":
         check_table_path(check_writable(output, inputs=(model, data, time_file)))
     found = opt.load_file(model, TableModel, "fit")
@@ -80,6 +77,14 @@ def command(  # noqa: PLR0913
         print_json({"rows": len(frame), "columns": list(frame.columns), "output": output})
     else:
         say(f"{len(frame)} predictions written to {output}.")
+
+
+def _check_options(output: str, interval: float | None, *, json: bool) -> None:
+    """Refuse what cannot be meant, before anything is read."""
+    if output == "-" and json:
+        fail("--json prints to stdout, and so does -o -; name a file with -o.")
+    if interval is not None and not 0 < interval < 1:
+        fail(f"--interval {interval}; a probability between 0 and 1 is needed, such as 0.9.")
 
 
 def _time_column(model: TableModel, table: Table, named: str | None, from_file: bool) -> str | None:

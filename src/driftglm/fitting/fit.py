@@ -141,14 +141,7 @@ def checked(
 
 
 def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = None) -> Fitted:
-    if plan.settings.given_noise is not None and not vectors.family.has_dispersion:
-        raise DataError(
-            f"family {vectors.family.name!r} has no noise variance or dispersion to be given; "
-            "leave it to 'auto'."
-        )
-    if plan.settings.noise == "drift":
-        _check_drift(vectors.family, plan.settings)
-    _check_shape(plan.settings.given_noise, vectors.family)
+    _check_noise(vectors.family, plan.settings)
     path = plan.workers.checkpoint
     file = None if path is None else Checkpoint.at(path, _fingerprint(rows, plan))
     n_seen = np.unique(rows.codes).size
@@ -177,6 +170,18 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     included = np.any([fit.inclusion() >= INCLUDED for fit in fits], axis=0)
     notes = ColumnNotes.of(rows, fits[0].sizes, included)
     return Fitted(outcome, *read, rows, choice, notes, history, vectors.group_labels, cycle)
+
+
+def _check_noise(family: Family, settings: Settings) -> None:
+    """Whether the family has the noise, or the dispersion, that is asked for."""
+    if settings.given_noise is not None and not family.has_dispersion:
+        raise DataError(
+            f"family {family.name!r} has no noise variance or dispersion to be given; "
+            "leave it to 'auto'."
+        )
+    if settings.noise == "drift":
+        _check_drift(family, settings)
+    _check_shape(settings.given_noise, family)
 
 
 def _check_drift(family: Family, settings: Settings) -> None:

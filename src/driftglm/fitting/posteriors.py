@@ -22,6 +22,7 @@ from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
 from driftglm.fitting.residuals import row_checks
 from driftglm.fitting.rows import Rows
+from driftglm.fitting.settings import Settings
 from driftglm.fitting.solver_runs import Runs
 from driftglm.fitting.starts import Init
 from driftglm.fitting.views import View, views_of
@@ -112,11 +113,7 @@ def infer_posterior(
     the rows leave behind. Paths and intercepts may have a season of `cycle` steps; 0: none has.
     """
     settings = runs.settings
-    if settings.solver == "lbfgs":
-        raise DataError(
-            "solver='lbfgs' finds a mode and the learned prior has none to find; "
-            "use solver='block' or 'auto'."
-        )
+    _refuse_lbfgs(settings)
     responses = rows.responses()
     views, raw, order = views_of(responses, None if earlier is None else earlier.view)
     most = settings.max_iter if len(views) == 1 else min(settings.max_iter, RACE)
@@ -166,6 +163,14 @@ def _group_fits(
     ends = zip(best.bounds, result.states, strict=True)
     found = [GroupFit.of(bound, state, stride) for bound, state in ends]
     return tuple(each for each in found if each is not None)
+
+
+def _refuse_lbfgs(settings: Settings) -> None:
+    if settings.solver == "lbfgs":
+        raise DataError(
+            "solver='lbfgs' finds a mode and the learned prior has none to find; "
+            "use solver='block' or 'auto'."
+        )
 
 
 def _with_kinds(
