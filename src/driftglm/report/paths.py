@@ -94,7 +94,9 @@ class PathRows:
         _, first = np.unique(self.name, return_index=True)
         spent = np.full(self.n_rows, NUMBER * (len(self.columns) + 3))
         spent[first] += cost[self.name[first]]
-        spent += [len(page_json(note).encode()) + 8 for note in self.notes] or 0
+        # Rows of seasons come after those of features, and have no notes.
+        notes = [len(page_json(note).encode()) + 8 for note in self.notes]
+        spent[: len(notes)] += notes
         total = np.cumsum(spent)
         n_rows = int(np.searchsorted(total, ROW_BYTES, side="right"))
         left = BYTES - (float(total[n_rows - 1]) if n_rows else 0.0)
