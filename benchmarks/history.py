@@ -219,10 +219,8 @@ def origin(case, step):
         if case.intervals:
             low, high = model.predict_interval(X_now, level=LEVEL, **extras_now).T
             law = model.predict_distribution(X_now, **extras_now)
-            # Intervals of counts hold more than they are asked to: no count lies between two others.
-            said = (
-                law.cdf(high) - law.cdf(low - 1.0) if law.discrete else np.full(len(y_now), LEVEL)
-            )
+            # Intervals of counts hold more than asked: no count lies between two others.
+            said = law.cdf(high) - law.cdf(low - 1.0) if law.discrete else LEVEL
             covered = np.mean((low <= y_now) & (y_now <= high)), np.mean(said)
     return out, seconds, covered, model.extrapolation_weights_.iloc[-1].to_numpy()
 
@@ -259,8 +257,8 @@ def page(results):
         mean, best, ratio, apart = judge(found)
         means[case] = mean
         fine = ratio <= TOLERANCE or apart <= 1.0
-        covered, said = np.transpose(covered)
-        share, spread = np.mean(covered), np.std(covered, ddof=1) / np.sqrt(len(covered))
+        held, said = np.transpose(covered)
+        share, spread = np.mean(held), np.std(held, ddof=1) / np.sqrt(len(held))
         verdicts[case] = {
             "best other": best,
             "default / it": f"{ratio:.3f}",
@@ -282,8 +280,8 @@ def page(results):
     lines.append(
         "*in standard errors*: the difference of mean losses over its standard error, test steps "
         "being the units. *weights*: drifting, held, static, pooled, mean over origins. Coverage: "
-        "mean over steps and its standard error; *said* is what the forecasts themselves give to the "
-        "intervals, more than 90 % where y is counts."
+        "mean over steps and its standard error; *said* is what the forecasts themselves give "
+        "to the intervals, more than 90 % where y is counts."
     )
     return "\n".join(lines) + "\n"
 
