@@ -39,7 +39,7 @@ MOST_ROWS = 3000
 MOST_PATHS, MOST_NUMBERS = 100, 4_000_000
 """Paths, at most, and steps times their number squared. It is all of them or none: of columns that
 look alike, the factorised posterior drops those that matter as readily as the others."""
-MOST_UNKNOWNS, MOST_ENTRIES, RARE = 1500, 20_000_000, 0.05
+MOST_UNKNOWNS, MOST_ENTRIES, RARE = 1500, 1_000_000, 0.05
 """Where rows are many: coefficients, at most, and numbers in the columns of their paths; of more
 paths, those that are less likely than this to matter stay as they are."""
 MOST_CERTAIN = 1e7
