@@ -35,6 +35,8 @@ rule a forecaster out for ever."""
 N_EXPECTED, MOST_SPREAD = 1.0, 4.0
 """Steps that the guess is worth that forecasts are as wide as they should be, and the largest
 factor that one step may ask for."""
+LEAST_SPREAD = 0.7
+"""Calm steps say little of wild ones: forecasts are never narrowed by more than that."""
 N_STEPS, STILL = 300, 1e-10
 """EM steps for the weights, at most, and the change of a weight below which they end."""
 PRIOR_ROWS = {"drifting": 1.5, "held": 0.8, "static": 0.1, "pooled": 0.1}
@@ -155,7 +157,8 @@ class History:
         counts = DISCOUNT ** np.arange(found.size)[::-1]
         known = np.isfinite(found)
         told = float(np.sum(counts[known] * np.clip(found[known], 1 / MOST_SPREAD, MOST_SPREAD)))
-        return (N_EXPECTED + told) / (N_EXPECTED + float(counts[known].sum()))
+        found_spread = (N_EXPECTED + told) / (N_EXPECTED + float(counts[known].sum()))
+        return max(found_spread, LEAST_SPREAD)
 
     @property
     def codes(self) -> IntArray:
