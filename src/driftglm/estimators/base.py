@@ -22,6 +22,7 @@ from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.contrasts import Contrasts
 from driftglm.estimators.diagnosis import Diagnosis
+from driftglm.estimators.draws import JointDraws, sampling_of, seed_of
 from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.group_effects import GroupEffects
@@ -50,6 +51,7 @@ from driftglm.plots.labels import Features
 from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
+from driftglm.solvers.sampling import Sampling
 
 Extrapolate = Literal["auto", "average", "forecast", "hold"]
 
@@ -65,6 +67,7 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 @dataclass(kw_only=True, eq=False, repr=False)
 class DriftEstimator(
     Said,
+    JointDraws,
     GroupEffects,
     LinearPredictor,
     Forecasts,
@@ -82,6 +85,7 @@ class DriftEstimator(
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prior": [Registered(PRIORS, classes=True), Prior],
         "solver": [StrOptions(set(SOLVERS))],
+        "inference": [StrOptions({"variational", "sampling"}), Sampling],
         "extrapolate": [StrOptions({"auto", "average", "forecast", "hold"})],
         "fit_intercept": ["boolean"],
         "always_in": ["array-like", str, Integral, None],
@@ -103,6 +107,7 @@ class DriftEstimator(
     # scikit-learn reads parameters off the signature of `__init__`, which `dataclass` writes.
     prior: str | PathPrior | Learned = "learned"
     solver: Literal["auto", "block", "lbfgs"] = "auto"
+    inference: Literal["variational", "sampling"] | Sampling = "variational"
     extrapolate: Extrapolate = "auto"
     fit_intercept: bool = True
     always_in: Features = None
@@ -165,6 +170,9 @@ class DriftEstimator(
             noise=cast("NoiseName", noise) if isinstance(noise, str) else float(noise),
             verbose=bool(self.verbose),
             seasonality=self.seasonality,
+            sampling=sampling_of(self.inference),
+            seed=seed_of(self.random_state),
+            threads=n_threads(self.n_jobs),
         )
         return Plan(reading, settings, self.extrapolate, self.get_params(), workers)
 
@@ -308,6 +316,7 @@ class DriftEstimator(
 
         if (said := self.columns_said()) is not None:
             warn(said, DataWarning)
+        self._warn_of_draws()
 
     def columns_said(self) -> str | None:
         """What `fit` warns of: columns that cannot be told from something else; None if none."""
