@@ -67,9 +67,9 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 @dataclass(kw_only=True, eq=False, repr=False)
 class DriftEstimator(
     Said,
-    JointDraws,
     GroupEffects,
     LinearPredictor,
+    JointDraws,
     Forecasts,
     Contrasts,
     Diagnosis,

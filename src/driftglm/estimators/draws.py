@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm._typing import FloatArray
+from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.data.timesteps import Labels
 from driftglm.estimators.levels import normal_quantile
@@ -17,6 +18,9 @@ from driftglm.estimators.said import stacked
 from driftglm.exceptions import ConvergenceWarning, DataError, DriftError
 from driftglm.families import Family
 from driftglm.fitting.fits import Fit
+from driftglm.fitting.outcome import Forecaster
+from driftglm.fitting.reading import exposure_of, trials_of
+from driftglm.fitting.row_draws import eta_draws
 from driftglm.fitting.sampled import SampledFit
 from driftglm.plots.labels import Names, feature_names_of
 from driftglm.solvers.sampling import Sampling
@@ -51,6 +55,17 @@ class JointDraws:
 
     @property
     @abstractmethod
+    def _forecaster(self) -> Forecaster: ...
+
+    @property
+    @abstractmethod
+    def _holds(self) -> bool: ...
+
+    @abstractmethod
+    def _read_new(self, X: MatrixLike, time: VectorLike) -> tuple[Matrix, IntArray | int]: ...
+
+    @property
+    @abstractmethod
     def _fits(self) -> tuple[Fit, ...]: ...
 
     def _sampled(self) -> SampledFit:
@@ -73,15 +88,15 @@ class JointDraws:
         return stacked([self._sampled().band(level)], axis=2)
 
     def sampling_summary(self, feature_names: Names = None) -> pd.DataFrame:
-        """One row a feature whose draws are kept: its `r_hat` and `effective_draws`.
+        """One row a feature that is in often enough to tell: its `r_hat` and `effective_draws`.
 
         The largest R-hat and the least number of effective draws over its steps, of bulk and tails.
         The last rows are the noise and the number of features that are in.
         """
         fit = self._sampled()
         names = feature_names_of(self, self.n_features_in_, feature_names)
-        ratio, effective = fit.agreement()
-        kept = fit.kept()
+        ratio, effective = fit.compared()
+        kept = np.flatnonzero(np.isfinite(ratio))
         table = pd.DataFrame(
             {
                 "what": [names[i] for i in kept],
@@ -132,6 +147,32 @@ class JointDraws:
         posterior = xr.Dataset(data, coords=coords)
         stats = xr.Dataset(attrs={"seed": draws.seed, "sampler": "Gibbs"})
         return xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
+
+    def _joint_predictions(
+        self,
+        X: MatrixLike,
+        n_draws: int,
+        time: VectorLike,
+        given: tuple[VectorLike, VectorLike, VectorLike],
+        random_state: int | None,
+    ) -> np.ndarray:
+        """(n_draws, n_rows) of y; `given` are exposure, trials and groups."""
+        exposure, trials, groups = given
+        if groups is not None:
+            raise DataError("the model was fitted without groups; leave them out.")
+        if not isinstance(n_draws, Integral) or n_draws < 1:
+            raise DataError(f"n_draws={n_draws!r}; pass a whole number, 1 or more.")
+        rows, codes = self._read_new(X, time)
+        rng, family = np.random.default_rng(random_state), self.family_
+        drawn = eta_draws(self._forecaster, rows, codes, int(n_draws), rng, hold=self._holds)
+        if (number := trials_of(trials, rows.shape[0])) is not None:
+            family = family.with_trials(number)
+        added, certain = exposure_of(family, exposure, rows.shape[0]), np.zeros(rows.shape[0])
+        out = np.empty((int(n_draws), rows.shape[0]))
+        for s, (eta, noise, shape) in enumerate(zip(*drawn, strict=True)):
+            law = family.at(noise, float(shape)).predictive(eta + added, certain, noise)
+            out[s] = law.draws(1, int(rng.integers(2**31)))[0]
+        return out
 
     def _warn_of_draws(self) -> None:
         """Say where chains have not met, and where somebody interrupted them."""

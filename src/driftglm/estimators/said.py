@@ -85,9 +85,10 @@ class Said:
             coef_first, coef_last, coef_next, lower and upper (90 % of coef_next), change (largest
             difference between two steps, the later less the earlier), change_lower and
             change_upper (90 %), autocorrelation, reference (the level that a level is compared
-            with, where that is known), note (what speaks against the column). A mode has no
-            intervals. Importance is the root mean square of (x - mean) * beta over the training
-            rows; columns with a note about themselves come after all others.
+            with, where that is known), note (what speaks against the column), and of a fit that
+            was sampled r_hat and effective_draws (NaN of features next to never in). A mode
+            has no intervals. Importance is the root mean square of (x - mean) * beta over the
+            training rows; columns with a note about themselves come after all others.
         """
         check_is_fitted(self, "coef_path_")
         names, thresholds = self._names(feature_names), Thresholds(drift_level, negligible)

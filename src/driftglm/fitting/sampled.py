@@ -17,18 +17,31 @@ from driftglm.fitting.fits import Moments, PosteriorFit
 from driftglm.objective import Bound, Posterior
 from driftglm.solvers.sampling import Sampling, sample
 
+TOLD = 0.05
+"""Of features that are in more rarely, chains have next to nothing to agree on."""
+N_STEPS = 5
+"""Steps at which chains are compared, at most."""
+
 
 @dataclass(frozen=True)
 class SampledFit(PosteriorFit):
     """A posterior with draws.
 
     Means, variances and component probabilities are those of the draws. Curvatures and linear terms
-    are those of the variational fit, from which intercepts are forecast.
+    are those of the variational fit, from which intercepts are forecast. `agreement` (2, p) is the
+    largest R-hat and the least number of effective draws over steps, NaN of features next to never
+    in.
     """
 
     draws: Draws = dataclasses.field(kw_only=True)
+    agreement: FloatArray | None = None
 
     # ------------------------------------------------------------ coefficients
+
+    def compared(self) -> FloatArray:
+        """(2, p) R-hat and effective draws; NaN where nothing is known."""
+        nothing = np.full((2, self.columns.always_in.size), np.nan)
+        return nothing if self.agreement is None else self.agreement
 
     def kept(self) -> IntArray:
         """Columns of X whose draws are kept in full, in the order of `path_draws`."""
@@ -105,19 +118,6 @@ class SampledFit(PosteriorFit):
         out[:, kept] = np.quantile(change, [tail, 1.0 - tail], axis=0)
         return out
 
-    def agreement(self) -> tuple[FloatArray, FloatArray]:
-        """(p,) largest R-hat and least number of effective draws over steps; NaN where unknown."""
-        worst, least = np.full((2, self.columns.always_in.size), np.nan)
-        draws = self.path_draws()
-        for j, i in enumerate(self.kept()):
-            # A path that does not move is one number.
-            steps = 1 if (draws[..., 0, j] == draws[..., -1, j]).all() else self.n_timesteps
-            found = [draws[:, :, t, j] for t in range(steps)]
-            if np.ptp(found) > 0:
-                worst[i] = max(r_hat(each) for each in found)
-                least[i] = min(min(effective_draws(each)) for each in found)
-        return worst, least
-
     # ------------------------------------------------------------------- steps
 
     def at(self, code: int) -> Step:
@@ -193,13 +193,31 @@ class SampledFit(PosteriorFit):
 
     # ------------------------------------------------------------------- draws
 
+    def others_at(self, code: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(p,) mean, variance and center of the coefficients that are not kept in full."""
+        n_ahead, kept = code - self.n_timesteps + 1, self.kept()
+        if n_ahead <= 0:
+            mean, variance = self.beta[:, code], self.variance[:, code]
+            center = self._center(code)
+        else:
+            mean, variance = self._forecast_paths(n_ahead)
+            center = self._center_ahead(n_ahead)
+        nothing = np.zeros(self.intercepts.scale.size)
+        found = self.columns.per_feature(mean + self.shared.mean, nothing)
+        spread = self.columns.per_feature(variance + self.shared.variance, nothing)
+        found[kept] = spread[kept] = 0.0
+        return found, spread, center
+
     def eta_draws(
-        self, X: FloatArray, code: int, rng: np.random.Generator
+        self,
+        X: FloatArray,
+        others: tuple[FloatArray, FloatArray],
+        code: int,
+        rng: np.random.Generator,
     ) -> FloatArray:
         """(C S, n_rows) linear predictor of some rows at a step, all with the same coefficients.
 
-        `X` are the columns of `kept` and then, in two more, mean and variance of what all others
-        contribute.
+        `X` are the columns of `kept`, `others` mean and variance of what all else contributes.
         """
         draws, columns = self.draws, self.columns
         kept, first = self.kept(), int(columns.has_intercept)
@@ -209,18 +227,39 @@ class SampledFit(PosteriorFit):
             at_center = draws.flat(draws.intercepts[..., code])[:, :first].sum(axis=1)
             center = self._center(code)
         else:
-            mean, own = self._after(n_ahead)
-            paths = mean + np.sqrt(own) * rng.standard_normal(mean.shape)
-            paths += draws.flat(self._shared_draws(draws.features))
-            moments = self._forecast_intercepts(n_ahead)
-            every = moments[0] + np.sqrt(moments[1]) * rng.standard_normal(
-                (draws.count, moments[0].size)
-            )
-            coef, at_center = np.hstack([paths, every[:, first:]]), every[:, :first].sum(axis=1)
+            coef = self.continued_draws(n_ahead, rng)[:, -1]
+            mean, variance = self._forecast_intercepts(n_ahead)
+            level = rng.standard_normal((draws.count, mean.size))
+            at_center = (mean + np.sqrt(variance) * level)[:, :first].sum(axis=1)
             center = self._center_ahead(n_ahead)
-        eta = (X[:, :-2] - center[kept]) @ coef.T + columns.target_center + at_center
-        spread = np.sqrt(X[:, -1]) * rng.standard_normal((draws.count, X.shape[0]))
-        return np.asarray(eta.T + X[:, -2] + spread)
+        eta = (X - center[kept]) @ coef.T + columns.target_center + at_center
+        middle, spread = others
+        own = np.sqrt(spread) * rng.standard_normal((draws.count, X.shape[0]))
+        return np.asarray(eta.T + middle + own)
+
+    def continued_draws(self, n_more: int, rng: np.random.Generator) -> FloatArray:
+        """(C S, T + n_more, n) coefficients of the `kept` columns, steps after the last included.
+
+        Always-in columns are forecast one by one.
+        """
+        draws, components = self.draws, self.components
+        known = self.path_draws().reshape(draws.count, self.n_timesteps, -1)
+        out = np.concatenate([known, np.zeros((draws.count, n_more, known.shape[2]))], axis=1)
+        m, first = draws.features.size, int(self.columns.has_intercept)
+        k = draws.component.reshape(draws.count, m)
+        rho, unit = components.rho[k], self.unit[draws.features]
+        shock = components.dynamic[k] / unit**2 * (1.0 - rho**2)
+        flat = draws.flat(draws.static)
+        state = draws.flat(draws.paths[..., -1]) - flat
+        shared = draws.flat(self._shared_draws(draws.features))
+        for n in range(n_more):
+            state = rho * state + np.sqrt(shock) * rng.standard_normal(state.shape)
+            out[:, self.n_timesteps + n, :m] = flat + state + shared
+            mean, variance = self._forecast_intercepts(n + 1)
+            level = rng.standard_normal((draws.count, mean.size))
+            own = mean + np.sqrt(variance) * level
+            out[:, self.n_timesteps + n, m:] = own[:, first:]
+        return out
 
 
 def _root(draws: FloatArray) -> FloatArray:
@@ -271,7 +310,21 @@ def sampled(
         "shared": shared,
         "joint": None,
     }
-    return SampledFit(**known, draws=draws)
+    found = SampledFit(**known, draws=draws)
+    return dataclasses.replace(found, agreement=agreement_of(found))
+
+
+def agreement_of(fit: SampledFit) -> FloatArray:
+    """(2, p) R-hat and effective draws of the features that are in often enough to tell."""
+    out = np.full((2, fit.columns.always_in.size), np.nan)
+    draws, inclusion = fit.path_draws(), fit.inclusion()
+    steps = np.unique(np.linspace(0, fit.n_timesteps - 1, N_STEPS).astype(np.int64))
+    for j, i in enumerate(fit.kept()):
+        if inclusion[i] >= TOLD and np.ptp(draws[..., j]) > 0:
+            found = [draws[:, :, t, j] for t in steps]
+            out[0, i] = max(r_hat(each) for each in found)
+            out[1, i] = min(min(effective_draws(each)) for each in found)
+    return out
 
 
 def effective_noise(fit: PosteriorFit, noise: FloatArray) -> FloatArray:

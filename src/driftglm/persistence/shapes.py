@@ -123,6 +123,9 @@ def _same_forecasters(history: Any) -> bool:
 
 def _same_draws(fit: Any) -> bool:
     """Whether draws are of paths and components there are, at as many steps."""
+    compared = fit.agreement
+    if compared is not None and compared.shape != (2, fit.columns.always_in.size):
+        return False
     draws, (n_paths, n_steps) = fit.draws, fit.beta.shape
     features, component = draws.features, draws.component
     known = not features.size or (features.min() >= 0 and features.max() < n_paths)

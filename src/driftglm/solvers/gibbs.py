@@ -173,9 +173,7 @@ class Chain:
         """Score and curvature at the present eta, and the columns' squares."""
         state, bound = self.state, self.bound
         noise = bound.by_row(state.noise)
-        self.score, self.curvature = quadratic_rows(
-            bound, state.eta, noise, state.shape, self.rng
-        )
+        self.score, self.curvature = quadratic_rows(bound, state.eta, noise, state.shape, self.rng)
         self._start = self.score.copy()
         if self._known is None or not np.array_equal(self._known, self.curvature):
             known = (self.curvature, self.order, self._squares, self._sums)
@@ -219,7 +217,7 @@ class Chain:
         top = float(d.max(initial=0.0))
         if top == 0.0:
             return
-        grid = np.geomspace(SMALLEST, LARGEST, N_VARIANCES)[:, None] / top
+        grid = variances_of(top)[:, None]
         evidence = 0.5 * np.sum(grid * a**2 / (1.0 + grid * d) - np.log1p(grid * d), axis=1)
         log_phi = np.concatenate([[np.log(N_VARIANCES)], evidence])
         phi = np.exp(log_phi - log_phi.max())
@@ -317,3 +315,8 @@ class Chain:
     def _deviance(self) -> FloatArray:
         """(n_rows,) squares that tell of the noise, given what the rows have of their own."""
         return np.asarray(self.curvature * (self.bound.y - self.state.eta) ** 2)
+
+
+def variances_of(top: float) -> FloatArray:
+    """What the variance of the shared directions may be, `top` being their largest curvature."""
+    return np.geomspace(SMALLEST, LARGEST, N_VARIANCES) / top

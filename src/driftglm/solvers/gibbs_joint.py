@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm._typing import FloatArray, IntArray
 
 SMALLEST = 1e-300
 
@@ -113,61 +113,78 @@ def draw_jointly(
     """
     carry, shock, inverse = law
     moving, constant = chosen
-    n_steps, m = linear.shape
-    n_chains, n_flat = moving.shape[0], constant.shape[0]
+    n_steps, n_chains, n_flat = linear.shape[0], moving.shape[0], constant.shape[0]
     factors = np.zeros((n_steps, n_chains, n_chains))
     # The border and the linear term, side by side.
     sides = np.zeros((n_steps, n_chains, n_flat + 1))
     last, right = np.zeros((n_flat, n_flat)), np.zeros((n_flat, 1))
-    for t in range(n_steps):
-        for a in range(n_flat):
+    for a in range(n_flat):
+        last[a, a] = inverse[constant[a]]
+        for t in range(n_steps):
             right[a, 0] += linear[t, constant[a]]
             for b in range(n_flat):
                 last[a, b] += gram[t, constant[a], constant[b]]
-    for a in range(n_flat):
-        last[a, a] += inverse[constant[a]]
     for t in range(n_steps):
         block, side = factors[t], sides[t]
+        _step_inplace(gram[t], linear[t], chosen, block, side)
         for a in range(n_chains):
-            i = moving[a]
-            for b in range(n_chains):
-                block[a, b] = gram[t, i, moving[b]]
-            for b in range(n_flat):
-                side[a, b] = gram[t, i, constant[b]]
-            side[a, n_flat] = linear[t, i]
-            block[a, a] += 1.0 / shock[t, i]
+            block[a, a] += 1.0 / shock[t, moving[a]]
             if t + 1 < n_steps:
-                block[a, a] += carry[t + 1, i] ** 2 / shock[t + 1, i]
-        if t > 0 and n_chains > 0:
-            _eliminate_inplace(factors[t - 1], sides[t - 1], carry[t], shock[t], moving, block, side)
+                block[a, a] += carry[t + 1, moving[a]] ** 2 / shock[t + 1, moving[a]]
+        if t > 0:
+            before = factors[t - 1], sides[t - 1]
+            _eliminate_inplace(before, (carry[t], shock[t]), moving, block, side)
         _factor_inplace(block)
-        solved = side.copy()
-        _forward_inplace(block, solved)
-        for a in range(n_flat):
-            for b in range(n_flat + 1):
-                total = 0.0
-                for c in range(n_chains):
-                    total += solved[c, a] * solved[c, b]
-                if b < n_flat:
-                    last[a, b] -= total
-                else:
-                    right[a, 0] -= total
+        _border_inplace(block, side, last, right)
     _factor_inplace(last)
     _draw_inplace(last, right, noise[n_steps])
     return _drawn_back(factors, sides, right, (carry, shock), chosen, noise)
 
 
 @kernel
+def _step_inplace(
+    gram: FloatArray,
+    linear: FloatArray,
+    chosen: tuple[IntArray, IntArray],
+    block: FloatArray,
+    side: FloatArray,
+) -> None:
+    """What the likelihood of a step says of the chains: curvature, border and linear term."""
+    moving, constant = chosen
+    for a in range(moving.shape[0]):
+        i = moving[a]
+        for b in range(moving.shape[0]):
+            block[a, b] = gram[i, moving[b]]
+        for b in range(constant.shape[0]):
+            side[a, b] = gram[i, constant[b]]
+        side[a, constant.shape[0]] = linear[i]
+
+
+@kernel
+def _border_inplace(
+    factor: FloatArray, side: FloatArray, last: FloatArray, right: FloatArray
+) -> None:
+    """What a step takes off the constant parts' precision and linear term."""
+    solved, n_flat = side.copy(), last.shape[0]
+    _forward_inplace(factor, solved)
+    for a in range(n_flat):
+        for c in range(side.shape[0]):
+            right[a, 0] -= solved[c, a] * solved[c, n_flat]
+            for b in range(n_flat):
+                last[a, b] -= solved[c, a] * solved[c, b]
+
+
+@kernel
 def _eliminate_inplace(
-    factor: FloatArray,
-    before: FloatArray,
-    carry: FloatArray,
-    shock: FloatArray,
+    eliminated: tuple[FloatArray, FloatArray],
+    transition: tuple[FloatArray, FloatArray],
     moving: IntArray,
     block: FloatArray,
     side: FloatArray,
 ) -> None:
     """What a step that was eliminated takes off the next: of its precision, and of its sides."""
+    factor, before = eliminated
+    carry, shock = transition
     n_chains, n_side = before.shape
     link = np.zeros((n_chains, n_chains + n_side))
     for a in range(n_chains):
@@ -254,8 +271,3 @@ def step_grams(
             for n in range(first, last):
                 linear[t, a] += columns[a, n] * score[n]
     return gram, linear
-
-
-def used(mask: BoolArray) -> IntArray:
-    """Positions, as kernels want them."""
-    return np.flatnonzero(mask).astype(np.int64)

@@ -29,9 +29,7 @@ LEAST = 1e-12
 N_ANGLES = 60
 
 
-def draw_constant(
-    noise: Noise, deviance: float, n_rows: float, rng: np.random.Generator
-) -> float:
+def draw_constant(noise: Noise, deviance: float, n_rows: float, rng: np.random.Generator) -> float:
     """One variance: its inverse has a gamma distribution, cut off where the variance is least."""
     if noise.given is not None:
         return noise.given
@@ -80,9 +78,7 @@ class MovingNoise:
         self._redraw_component(rng)
         self.n_drawn += 1
 
-    def _shift(
-        self, squares: tuple[FloatArray, FloatArray], rng: np.random.Generator
-    ) -> None:
+    def _shift(self, squares: tuple[FloatArray, FloatArray], rng: np.random.Generator) -> None:
         """All steps by as much: the flat part's prior has no say, and the draw is exact."""
         shape = 0.5 * float(squares[1].sum())
         rate = 0.5 * float(squares[0] @ np.exp(-self.log))
@@ -163,6 +159,4 @@ class MovingNoise:
         phi = np.exp(density - density.max())
         k = int(rng.choice(phi.size, p=phi / phi.sum()))
         self.component = k + 1
-        self.level = float(
-            linear[k] / precision[k] + rng.standard_normal() / np.sqrt(precision[k])
-        )
+        self.level = float(linear[k] / precision[k] + rng.standard_normal() / np.sqrt(precision[k]))

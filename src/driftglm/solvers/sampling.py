@@ -20,7 +20,9 @@ from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
 from driftglm.objective import Bound, Posterior
 from driftglm.solvers.gibbs import Chain
+from driftglm.solvers.gibbs_counts import CountChain
 from driftglm.solvers.gibbs_joint import column_inplace
+from driftglm.solvers.gibbs_rows import is_count
 
 N_AT_ONCE = 10
 """Sweeps of a chain between two looks at the others."""
@@ -198,8 +200,9 @@ def sample(
     with one_thread():  # the same digits on any number of threads
         pairs = pairs_alike(bound, fit)
         runners = []
+        kind = CountChain if is_count(bound.family) else Chain
         for c in range(sampling.chains):
-            chain = Chain(bound, fit, pairs, np.random.default_rng([seed, c]), empty=c > 0)
+            chain = kind(bound, fit, pairs, np.random.default_rng([seed, c]), empty=c > 0)
             runners.append(_Runner(chain, sampling.thin, np.zeros_like(fit.phi)))
         total = sampling.chains * (sampling.warmup + sampling.draws)
         n_threads = min(threads, sampling.chains)
