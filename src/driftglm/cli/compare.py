@@ -119,9 +119,8 @@ def command(  # noqa: PLR0913
     note(f"family {rows.family}: {rows.why}.")
     model = None
     if "learned" in comparison.models:
-        model = _fit_all(
-            table, spec, rows, kinds, {"seasonality": cycle, "inference": opt.inference(draws)}
-        )
+        params = {"seasonality": cycle, "inference": opt.inference(draws)}
+        model = _fit_all(table, spec, rows, kinds, params)
     save_results(comparison, folder)
     with console.report_optional():
         title = f"Models compared on {data.name}"

@@ -129,14 +129,13 @@ def contrast_of(fit: PosteriorFit, weights: FloatArray, level: float, *, hold: b
     n_steps = fit.n_timesteps
     used = np.flatnonzero(weights.any(axis=0))
     n_all = max(n_steps, 1 + int(np.max(np.flatnonzero(weights.any(axis=1)), initial=-1)))
-    by_draws = isinstance(fit, SampledFit) and np.isin(used, fit.kept()).all()
-    if isinstance(fit, SampledFit) and by_draws and not (hold and n_all > n_steps):
-        return _of_draws(fit, weights[:n_all], level)
+    held = hold and n_all > n_steps
+    if not held and (found := _of_draws(fit, weights[:n_all], level)) is not None:
+        return found
     shares = _shares(fit, weights[:n_all], used)
     totals = np.array([0.0 if _balanced(a) else a.sum() for a in weights.T])
     totals = totals[~fit.columns.always_in]
     shared = float(totals @ fit.shared.mean), float(np.sum((totals @ fit.shared.root) ** 2))
-    held = hold and n_all > n_steps
     if len(shares) == 1 and not held:
         return _exact(shares[0], shared).contrast(level)
     mean, variance = shared
@@ -155,8 +154,12 @@ def contrast_of(fit: PosteriorFit, weights: FloatArray, level: float, *, hold: b
     return _of_moments(mean, variance, zero).contrast(level)
 
 
-def _of_draws(fit: SampledFit, weights: FloatArray, level: float) -> Contrast:
-    """The contrast of features whose draws are kept, draw by draw."""
+def _of_draws(fit: PosteriorFit, weights: FloatArray, level: float) -> Contrast | None:
+    """The contrast draw by draw; None where draws are not kept of all features it has."""
+    if not isinstance(fit, SampledFit):
+        return None
+    if not np.isin(np.flatnonzero(weights.any(axis=0)), fit.kept()).all():
+        return None
     rng = np.random.default_rng(fit.draws.seed)  # the same answer every time
     draws = fit.continued_draws(len(weights) - fit.n_timesteps, rng)
     values = np.einsum("stn,tn->s", draws, weights[:, fit.kept()])
