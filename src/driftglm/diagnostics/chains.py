@@ -75,7 +75,7 @@ def _effective(draws: FloatArray) -> float:
     if end < pairs.size:
         time += max(float(rho[2 * end]), 0.0)
     time = max(time, 1.0 / np.log10(draws.size))
-    return draws.size / time
+    return float(draws.size / time)
 
 
 def effective_draws(draws: FloatArray) -> tuple[float, float]:

@@ -124,7 +124,7 @@ class JointDraws:
         if not hasattr(xr, "DataTree"):
             raise DriftError("to_arviz needs xarray 2024.10 or newer; install driftglm[xarray].")
         names = feature_names_of(self, self.n_features_in_, feature_names)
-        labels = self.timesteps_
+        labels: Any = self.timesteps_
         if isinstance(labels, pd.PeriodIndex):
             labels = labels.to_timestamp()
         n_chains, n_draws = draws.paths.shape[:2]

@@ -266,7 +266,7 @@ def _root(draws: FloatArray) -> FloatArray:
     """(n, r) a square root of the covariance of centred draws (S, n)."""
     count, n = draws.shape
     if n > count:
-        return draws.T / np.sqrt(count)
+        return np.asarray(draws.T / np.sqrt(count))
     with one_thread():  # the same digits on any number of threads
         values, vectors = np.linalg.eigh(draws.T @ draws / count)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -24,7 +24,7 @@ from driftglm.solvers.gibbs_joint import column_inplace
 from driftglm.solvers.intercepts import averaged_intercept
 
 N_UPDATES = 2
-N_NEWTON = 4
+N_NEWTON = 3
 MOST = 500.0
 """A larger eta has no count."""
 
@@ -219,16 +219,21 @@ class CountChain(Chain):
             chosen = draw_index(np.exp(log_phi - log_phi.max()), self.rng)
             state.shared_variance = float(grid[int(chosen)])
         base = state.eta - scores.times(state.shared)
-        point, root, h, b = start.mean.copy(), np.eye(0), np.eye(0), np.empty(0)
-        for update in range(N_NEWTON):
+        own = np.eye(start.mean.size) / state.shared_variance
+
+        def model_at(point: FloatArray) -> tuple[FloatArray, FloatArray]:
             score, curvature = _rates(counts, base + scores.times(point))
             h = scores.gram(curvature)
-            b = scores.dot(score) + h @ point
-            root = np.linalg.cholesky(h + np.eye(point.size) / state.shared_variance)
-            if update < N_NEWTON - 1:
-                point = np.linalg.solve(root.T, np.linalg.solve(root, b))
-        middle = np.linalg.solve(root, b)
-        new = np.linalg.solve(root.T, middle + self.rng.standard_normal(point.size))
+            return h, np.asarray(scores.dot(score) + h @ point)
+
+        point = start.mean
+        for _ in range(N_NEWTON):
+            h, b = model_at(point)
+            point = np.asarray(np.linalg.solve(h + own, b), dtype=np.float64)
+        h, b = model_at(point)
+        root = np.linalg.cholesky(h + own)
+        middle = np.linalg.solve(root, b) + self.rng.standard_normal(point.size)
+        new = np.asarray(np.linalg.solve(root.T, middle), dtype=np.float64)
 
         def worth(value: FloatArray) -> float:
             model = b @ value - 0.5 * value @ h @ value

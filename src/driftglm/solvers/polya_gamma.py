@@ -35,7 +35,8 @@ def _coefficient(n: int, x: float) -> float:
     k = n + 0.5
     if x > CUT:
         return math.pi * k * math.exp(-0.5 * k * k * math.pi * math.pi * x)
-    return math.pi * k * (2.0 / (math.pi * x)) ** 1.5 * math.exp(-2.0 * k * k / x)
+    scale = 2.0 / (math.pi * x)
+    return math.pi * k * scale * math.sqrt(scale) * math.exp(-2.0 * k * k / x)
 
 
 @kernel
@@ -50,7 +51,7 @@ def _share_right(z: float) -> float:
 
 
 @kernel
-def _inverse_gaussian(z: float, rng: Any) -> float:
+def _inverse_gaussian(z: float, rng: Any) -> Any:
     """Inverse Gaussian of mean 1 / z and shape 1, cut off at the right."""
     if z * CUT < 1.0:  # the mean lies beyond the cut
         while True:
@@ -72,7 +73,7 @@ def _inverse_gaussian(z: float, rng: Any) -> float:
 
 
 @kernel
-def draw_one(c: float, rng: Any) -> float:
+def draw_one(c: float, rng: Any) -> Any:
     """PG(1, c), by Devroye's alternating series."""
     z = 0.5 * abs(c)
     rate, right = 0.125 * math.pi * math.pi + 0.5 * z * z, _share_right(z)
@@ -104,7 +105,7 @@ def _mean(b: float, c: float) -> float:
 
 
 @kernel
-def _draw_terms(b: float, c: float, rng: Any) -> float:
+def _draw_terms(b: float, c: float, rng: Any) -> Any:
     """PG(b, c) term by term."""
     square = (0.5 * c / math.pi) ** 2
     total, expected = 0.0, 0.0

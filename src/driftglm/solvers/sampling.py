@@ -153,7 +153,7 @@ def _others(chain: Chain) -> dict[str, FloatArray | float]:
     return {
         "intercepts": state.intercepts,
         "levels": state.levels,
-        "dynamics": state.dynamics,
+        "dynamics": state.dynamics.astype(np.float64),
         "shared": state.shared,
         "shared_variance": state.shared_variance,
         "noise": state.noise,
