@@ -30,7 +30,14 @@ extensions = [
     "sitetools.commands",
     "sitetools.llms",
 ]
-exclude_patterns = ["site", "tools", "sitetools", "first-screen.md", "**/README.txt", "**/GALLERY_HEADER.rst"]
+exclude_patterns = [
+    "site",
+    "tools",
+    "sitetools",
+    "first-screen.md",
+    "**/README.txt",
+    "**/GALLERY_HEADER.rst",
+]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 root_doc = "index"
 nitpicky = False

@@ -8,7 +8,7 @@ A section of the version that is there already, or one called Unreleased, takes 
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 import sys
 import tomllib
@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> None:
         raise SystemExit("say check or cut")
     facts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     version = facts["project"]["version"]
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    today = dt.datetime.now(tz=dt.UTC).date().isoformat()
     log.write_text(cut(log.read_text(encoding="utf-8"), found, version, today), encoding="utf-8")
     for path in folder.glob("*.*.md"):
         path.unlink()

@@ -1,6 +1,6 @@
 """The oldest versions that pyproject.toml allows, as constraints for pip.
 
-    python tools/floors.py > oldest.txt
+Usage: `python tools/floors.py > oldest.txt`.
 """
 
 from __future__ import annotations

@@ -64,7 +64,10 @@ def command_page(words: str, command: Any) -> str:
 def all_pages() -> dict[str, str]:
     """Every page by the name of its file, and a list of them."""
     commands = all_commands()
-    pages = {f"{words.replace(' ', '-')}.rst": command_page(words, each) for words, each in commands.items()}
+    pages = {
+        f"{words.replace(' ', '-')}.rst": command_page(words, each)
+        for words, each in commands.items()
+    }
     toc = "\n".join(f"   {name[:-4]}" for name in pages)
     pages["index.rst"] = (
         heading("Commands")

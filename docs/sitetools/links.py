@@ -76,7 +76,7 @@ def unlisted(text: str) -> list[str]:
 
 
 def contents(docname: str, text: str) -> str:
-    """What a page needs besides: a folder's README its pages, "Learn" the guides it does not name."""
+    """Lists a page needs besides: a README its folder's pages, "Learn" the guides not named."""
     if docname.endswith("/README"):
         return "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
     more = [name for name in unlisted(text) if name not in HIDDEN] if docname == "learn" else []

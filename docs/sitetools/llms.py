@@ -26,7 +26,13 @@ def short() -> str:
     """The list of pages."""
     lines = ["# driftglm", "", f"> {metadata('driftglm')['Summary']}", "", "## Guides", ""]
     lines += [f"- [{_title(page)}]({page.stem}.html)" for page in guides()]
-    lines += ["", "## Reference", "", "- [Python](reference.html)", "- [Commands](commands/index.html)"]
+    lines += [
+        "",
+        "## Reference",
+        "",
+        "- [Python](reference.html)",
+        "- [Commands](commands/index.html)",
+    ]
     lines += ["", "## Everything in one file", "", "- [All guides](llms-full.txt)", ""]
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Pages that the build writes; unchanged ones are left alone, so that Sphinx reads no page twice."""
+"""Pages that the build writes; unchanged ones are left alone, so that none is read twice."""
 
 from __future__ import annotations
 

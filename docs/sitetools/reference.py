@@ -55,23 +55,33 @@ def name_page(module: str, name: str) -> str:
     value = getattr(importlib.import_module(module), name)
     lines = [heading(name), f".. currentmodule:: {module}\n"]
     if inspect.isclass(value):
-        lines.append(f".. autoclass:: {name}\n   :members:\n   :inherited-members: object, Exception")
+        lines.append(
+            f".. autoclass:: {name}\n   :members:\n   :inherited-members: object, Exception"
+        )
         if issubclass(value, BaseException):
             lines[-1] = f".. autoclass:: {name}\n   :show-inheritance:"
     else:
         lines.append(f".. autofunction:: {name}")
-    lines.append(f"\n.. minigallery:: {module}.{name}\n   :add-heading: Used in\n   :heading-level: -\n")
+    lines.append(
+        f"\n.. minigallery:: {module}.{name}\n   :add-heading: Used in\n   :heading-level: -\n"
+    )
     return "\n".join(lines)
 
 
 def module_page(module: str, purpose: str) -> str:
     """The page of a module: its names, each with the first sentence about it."""
     place = importlib.import_module(module)
-    rows = [heading(module), f"{purpose.replace('`', '``')}.\n", ".. list-table::\n   :widths: 35 65\n"]
+    rows = [
+        heading(module),
+        f"{purpose.replace('`', '``')}.\n",
+        ".. list-table::\n   :widths: 35 65\n",
+    ]
     names = public_names(module)
     for name in names:
         summary = (inspect.getdoc(getattr(place, name)) or "").partition("\n\n")[0]
-        sentence = " ".join(summary.split()).replace("`", "``").replace("*", "\\*").replace("|", "\\|")
+        sentence = (
+            " ".join(summary.split()).replace("`", "``").replace("*", "\\*").replace("|", "\\|")
+        )
         rows.append(f"   * - :doc:`{name} <{page_name(module, name)[:-4]}>`\n     - {sentence}")
     toc = [f"   {page_name(module, name)[:-4]}" for name in names]
     return "\n".join([*rows, "\n.. toctree::\n   :hidden:\n", *toc, ""])
@@ -91,8 +101,8 @@ def _on_start(app: Any) -> None:
     write_pages(FOLDER, all_pages())
 
 
-def _skip(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:  # noqa: PLR0913
-    """Leave out what scikit-learn or the standard library bring along: they have pages of their own."""
+def _skip(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what scikit-learn and the standard library bring along."""
     home = getattr(value, "__module__", None) or "driftglm"
     return True if not home.startswith("driftglm") or name in INHERITED else None
 

@@ -19,7 +19,14 @@ axes = figure.subplots()
 for errors, shift in (("normal", -0.1), ("student", 0.1)):
     model = DriftRegressor(errors=errors).fit(X, y, time=time)
     low, high = model.coef_interval()[:, :, 0]
-    axes.vlines(np.arange(8) + shift, low, high, lw=2, color="C0" if errors == "normal" else "C1", label=errors)
+    axes.vlines(
+        np.arange(8) + shift,
+        low,
+        high,
+        lw=2,
+        color="C0" if errors == "normal" else "C1",
+        label=errors,
+    )
 axes.axhline(1.0, color="0.4", lw=1)
 axes.set(xlabel="step", ylabel="coefficient, 90 %; the truth is 1")
 axes.legend()

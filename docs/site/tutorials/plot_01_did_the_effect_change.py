@@ -15,8 +15,8 @@ columns = ["educ", "exper", "union", "married", "black", "hisp", "south", "hours
 wages[["nr", "year", "lwage", *columns]].head()
 
 # %%
-# One model for all years would give one coefficient for each column. Here each may move. A man is in
-# eight rows, and what is special about him is in all of them: ``groups`` says so (see
+# One model for all years would give one coefficient for each column. Here each may move. A man is
+# in eight rows, and what is special about him is in all of them: ``groups`` says so (see
 # :ref:`sphx_glr_tutorials_plot_06_rows_that_belong_together.py`).
 X, y = wages[columns], wages["lwage"]
 model = DriftRegressor().fit(X, y, time=wages["year"], groups=wages["nr"])
@@ -24,13 +24,13 @@ shown = ["feature", "inclusion_probability", "drift_probability", "kind", "coef_
 model.summary()[shown].round(2)
 
 # %%
-# The log wage is what is explained: a coefficient of .1 is about ten per cent of a wage. The picture has
-# the path of every column that matters, with 90 % bands.
+# The log wage is what is explained: a coefficient of .1 is about ten per cent of a wage. The
+# picture has the path of every column that matters, with 90 % bands.
 model.plot_paths(top=6)
 
 # %%
-# A band at each end does not say whether the *difference* is more than chance, since the steps of a path
-# are correlated. A contrast knows how they are.
+# A band at each end does not say whether the *difference* is more than chance, since the steps of
+# a path are correlated. A contrast knows how they are.
 for name in ("educ", "union", "exper"):
     change = model.contrast({(name, 1987): 1, (name, 1980): -1})
     print(
@@ -39,5 +39,6 @@ for name in ("educ", "union", "exper"):
     )
 
 # %%
-# What it does *not* say: that the market for labour changed. These are the same men, eight years older.
-# Experience, age and the calendar move together here, and no model of eight columns can part them.
+# What it does *not* say: that the market for labour changed. These are the same men, eight years
+# older. Experience, age and the calendar move together here, and no model of eight columns can
+# part them.

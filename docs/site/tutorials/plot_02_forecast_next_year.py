@@ -18,8 +18,8 @@ columns = ["lprbarr", "lprbconv", "lprbpris", "lavgsen", "lpolpc", "ldensity", "
 X, y, year = crime[columns], crime["lcrmrte"], crime["year"]
 
 # %%
-# The question is about a year that has not been seen. So every test year is predicted from the years
-# before it, and penalties are chosen on those as well: a *rolling origin*.
+# The question is about a year that has not been seen. So every test year is predicted from the
+# years before it, and penalties are chosen on those as well: a *rolling origin*.
 models = {
     "ridge, last year": RidgeOne(),
     "ridge, all years": RidgeAll(),
@@ -34,8 +34,8 @@ print(result.table())
 result.significance(method="diebold-mariano")
 
 # %%
-# Now fit to all years and forecast 1988. The columns of 1988 are not known: take those of 1987. What
-# comes out is a distribution for every county.
+# Now fit to all years and forecast 1988. The columns of 1988 are not known: take those of 1987.
+# What comes out is a distribution for every county.
 model = DriftRegressor().fit(X, y, time=year)
 last = year == 87
 forecast = model.predict_distribution(X[last])

@@ -2,9 +2,10 @@
 Who uses which words, and since when?
 =====================================
 
-*Two newspapers, six years: which words are one's own, and when did that begin?* From raw documents to
-a picture. The documents are written here, by two authors whose taste we know: the *Herald* writes of
-farms, the *Courier* of ports, and from the third year on the *Courier* also of "crisis".
+*Two newspapers, six years: which words are one's own, and when did that begin?* From raw
+documents to a picture. The documents are written here, by two authors whose taste we know: the
+*Herald* writes of farms, the *Courier* of ports, and from the third year on the *Courier* also of
+"crisis".
 """
 
 import numpy as np
@@ -30,9 +31,9 @@ papers["text"] = [document(*row) for row in zip(papers["source"], papers["year"]
 papers.head(3)
 
 # %%
-# Words become columns by their rank: no list of stop words, the most frequent are simply left out by
-# beginning later. Ranks are those of the documents the vocabulary is fitted to, so that a test year never
-# leaks into it.
+# Words become columns by their rank: no list of stop words, the most frequent are simply left out
+# by beginning later. Ranks are those of the documents the vocabulary is fitted to, so that a test
+# year never leaks into it.
 from driftglm import DriftTextModel
 from driftglm.text import RankedVocabulary
 

@@ -2,8 +2,8 @@
 How much history should I use?
 ==============================
 
-*Keep all years, or only the last few?* The usual answer is a window, the same for all columns, chosen
-by hand. Here the forecasts themselves decide.
+*Keep all years, or only the last few?* The usual answer is a window, the same for all columns,
+chosen by hand. Here the forecasts themselves decide.
 """
 
 import numpy as np
@@ -25,8 +25,8 @@ worlds = {
 
 # %%
 # Four forecasters predict each of the last years from the years before it: one lets coefficients
-# drift, one holds the last ones, one keeps them constant, one pools all rows. Each gets a weight by the
-# probability it gave to what then happened.
+# drift, one holds the last ones, one keeps them constant, one pools all rows. Each gets a weight
+# by the probability it gave to what then happened.
 weights = {}
 for name, path in worlds.items():
     y = path[year - 2001] * X[:, 0] + 0.5 * X[:, 1] + noise
@@ -50,8 +50,8 @@ axes.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 figure
 
 # %%
-# Where the first effect turns its sign every year, holding the last one is the worst thing to do, and
-# the forecasters that average over years are little better: nearly all of the weight goes to the one
-# that knows how short its memory must be. Where nothing changes, or changes slowly, all four say nearly
-# the same, and weights stay near those they began with (60, 32, 4 and 4 %): no evidence, no opinion.
-# With fewer than five steps there is nothing to judge by at all.
+# Where the first effect turns its sign every year, holding the last one is the worst thing to do,
+# and the forecasters that average over years are little better: nearly all of the weight goes to
+# the one that knows how short its memory must be. Where nothing changes, or changes slowly, all
+# four say nearly the same, and weights stay near those they began with (60, 32, 4 and 4 %): no
+# evidence, no opinion. With fewer than five steps there is nothing to judge by at all.

