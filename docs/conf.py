@@ -9,13 +9,13 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from sitetools.links import source_url  # noqa: E402
+from sitetools.links import project_urls, source_url  # noqa: E402
 
 facts = metadata("driftglm")
 project = "driftglm"
 author = copyright = "The driftglm developers"  # noqa: A001
 release = version = facts["Version"]
-home = dict(url.split(", ", 1) for url in facts.get_all("Project-URL"))["Homepage"]
+home = project_urls()["Homepage"]
 
 extensions = [
     "sphinx.ext.autodoc",

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakSet
+
+#: Figures of earlier blocks: the gallery keeps the last value where a block ends without one.
+SHOWN: WeakSet[Any] = WeakSet()
 
 
 def figure_at_the_end(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
@@ -11,9 +15,10 @@ def figure_at_the_end(block: Any, block_vars: dict[str, Any], gallery_conf: dict
     from sphinx_gallery.scrapers import figure_rst
 
     # The gallery keeps the value of a block's last expression under this name.
-    value = block_vars["example_globals"].pop("___", None)
-    if not isinstance(value, Figure):
+    value = block_vars["example_globals"].get("___")
+    if not isinstance(value, Figure) or value in SHOWN:
         return ""
+    SHOWN.add(value)
     path = next(block_vars["image_path_iterator"])
     value.savefig(path, dpi=130)
     title = block_vars["example_globals"].get("__doc__", "").strip().partition("\n")[0]

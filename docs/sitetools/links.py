@@ -8,7 +8,8 @@ file on GitHub.
 from __future__ import annotations
 
 import re
-from importlib.metadata import metadata
+import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,25 @@ HIDDEN = ("first-screen",)
 LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 
 
+def project_urls() -> dict[str, str]:
+    """Addresses of the project, which stand in pyproject.toml."""
+    facts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    urls: dict[str, str] = facts["project"]["urls"]
+    return urls
+
+
 def source_url() -> str:
-    """Address of the repository, as the package's metadata has it."""
-    urls = metadata("driftglm").get_all("Project-URL") or []
-    return dict(url.split(", ", 1) for url in urls)["Source"]
+    """Address of the repository."""
+    return project_urls()["Source"]
+
+
+def last_change(page: Path) -> str:
+    """Commit and day of a page's last change; nothing where there is no repository."""
+    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%h of %cs", "--", str(page)]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def site_link(target: str, page: Path) -> str:
@@ -79,6 +95,9 @@ def contents(docname: str, text: str) -> str:
     """Lists a page needs besides: a README its folder's pages, "Learn" the guides not named."""
     if docname.endswith("/README"):
         return "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+    if docname.startswith("results/"):
+        commit = last_change(DOCS / f"{docname}.md")
+        return f"\n---\n\nThese results were last changed in commit {commit}.\n" if commit else ""
     more = [name for name in unlisted(text) if name not in HIDDEN] if docname == "learn" else []
     names = "\n".join(more)
     return f"\n```{{toctree}}\n:caption: More\n:maxdepth: 1\n\n{names}\n```\n" if more else ""
