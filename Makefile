@@ -79,7 +79,7 @@ $(DOCS_READY): pyproject.toml
 	touch $@
 
 docs: $(DOCS_READY)
-	rm -rf $(SITE)
+	rm -rf $(SITE) docs/tutorials docs/examples docs/backreferences
 	$(DOCS)/bin/sphinx-build --fail-on-warning --keep-going -q -b html docs $(SITE)
 	@echo "open $(SITE)/index.html"
 

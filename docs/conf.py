@@ -42,7 +42,7 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 root_doc = "index"
 nitpicky = False
 suppress_warnings = ["config.cache"]  # the gallery's settings hold functions; nothing is cached
-highlight_language = "python"
+highlight_language = "default"
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
