@@ -94,6 +94,16 @@ class Learned(Prior):
         Of the drifting part: "stationary", or "pinned" as in the paper.
     weights
         Fixed weights of the components, zero first, instead of learning them (for experts).
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor
+    >>> from driftglm.priors import Learned
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=10, n_active=2, random_state=1)
+    >>> model = DriftRegressor(prior=Learned(n_scales=6)).fit(panel.X, panel.y, time=panel.time)
+    >>> int((model.inclusion_probability_ > 0.5).sum())
+    2
     """
 
     posterior: ClassVar[bool] = True
