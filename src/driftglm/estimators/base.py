@@ -34,6 +34,7 @@ from driftglm.estimators.scores import share_explained
 from driftglm.estimators.seasons import Seasonal
 from driftglm.estimators.time_column import require_time, split_time, warn_timeless
 from driftglm.estimators.trust import Trust
+from driftglm.estimators.stopped import stopped_early
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
@@ -306,14 +307,7 @@ class DriftEstimator(
         self.seasonality_ = fitted.cycle or None
         self._set_coef()
         if not self.converged_:
-            warn(
-                f"stopped after {outcome.n_iter} iterations ({outcome.reason.value}) with "
-                f"optimality {outcome.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. "
-                "With the paper's priors a feature close to the threshold of being included is "
-                "often why.",
-                ConvergenceWarning,
-            )
-
+            warn(stopped_early(outcome, self.tol), ConvergenceWarning)
         if (said := self.columns_said()) is not None:
             warn(said, DataWarning)
         self._warn_of_draws()

@@ -12,7 +12,7 @@ import numpy as np
 from driftglm._typing import FloatArray
 from driftglm.design import ColumnDesign, Design
 from driftglm.design.directions import direction_count
-from driftglm.design.scores import ArrayScores, Scores
+from driftglm.design.scores import ArrayScores, RepeatedScores, Scores, scores_of
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.group_effects import GroupFit
@@ -71,18 +71,15 @@ class Directions:
         if self.projected is not None or shared is None:
             return self
         near = isinstance(design, ColumnDesign) and not design.shift.any()
-        if not near or not isinstance(shared.scores, ArrayScores):
+        if not near or not isinstance(shared.scores, ArrayScores | RepeatedScores):
             return self  # far from zero a difference of two projections would lose digits
         taken = np.einsum("it,ir->tr", design.mean, self.basis)
-        added = np.repeat(taken, np.diff(design.step_offsets), axis=0)
-        return Directions(self.basis, shared.scores.values + added)
+        return Directions(self.basis, shared.scores.not_centred(taken))
 
-    def _cut(self, design: Design) -> ArrayScores:
+    def _cut(self, design: Design) -> Scores:
         assert self.projected is not None  # noqa: S101 (asked for where it is known)
         taken = np.einsum("it,ir->tr", design.mean, self.basis)
-        known = self.projected[: design.n_rows]
-        centered = known - np.repeat(taken, np.diff(design.step_offsets), axis=0)
-        return ArrayScores(centered, design.step_offsets)
+        return scores_of(self.projected[: design.n_rows], taken, design.step_offsets)
 
 
 @dataclass(frozen=True)
