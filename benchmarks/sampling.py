@@ -118,9 +118,7 @@ def one_set(name, rng, seed, weight):
         for key, value in truth.items()
     }
     zero = found.state.components.is_zero
-    # Of counts the draws are counted: half a draw more on both sides, since none is no certainty.
-    inside = (record.phi[:, ~zero].sum(axis=1) + 0.5) / (record.done + 1.0)
-    return ranks, inside, included
+    return ranks, record.phi[:, ~zero].sum(axis=1) / record.done, included
 
 
 def calibrated(name, n_sets, weight=1.0, seed=0):
@@ -147,11 +145,12 @@ def uniform(ranks):
 
 def reliable(predicted, happened):
     """P value of shares in five equal bins of what was predicted."""
-    order = np.array_split(np.argsort(predicted), 5)
     total = 0.0
-    for part in order:
+    for part in np.array_split(np.argsort(predicted), 5):
         p, seen = predicted[part], happened[part]
-        total += (seen.sum() - p.sum()) ** 2 / max((p * (1 - p)).sum(), 1e-9)
+        # A probability of 0 or 1 is one of so many draws: half a draw more on both sides.
+        safe = (N_DRAWS * p + 0.5) / (N_DRAWS + 1.0)
+        total += (seen.sum() - p.sum()) ** 2 / (safe * (1 - safe)).sum()
     return float(chi2.sf(total, 5))
 
 

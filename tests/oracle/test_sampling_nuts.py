@@ -1,0 +1,97 @@
+"""Interval ends of Gibbs draws against NUTS (NumPyro), the components summed out.
+
+The weight of zero is 0 and every component moves, so that the prior of a path is a density: a
+mixture of full normal distributions. The second problem has an unknown noise variance.
+"""
+
+import numpy as np
+import pytest
+
+from driftglm import DriftRegressor, Sampling
+from driftglm.priors import Learned
+
+N_STEPS, N_ROWS = 4, 8
+GRID = {"shares": (0.0, 0.5), "correlations": (0.5, 0.9), "n_scales": 2, "n_directions": 0}
+LEVELS = (0.05, 0.95)
+
+
+def world(seed):
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(np.arange(N_STEPS), N_ROWS)
+    X = rng.normal(size=(codes.size, 2))
+    X[:, 1] = 0.8 * X[:, 0] + 0.6 * X[:, 1]
+    y = X[:, 0] * (0.5 + 0.3 * codes) - 0.5 * X[:, 1] + rng.normal(size=codes.size)
+    return X, y, codes
+
+
+def gibbs(X, y, codes, noise):
+    count = Learned(**GRID).components(1.0, float(y.size), N_STEPS).count
+    weights = (0.0, *([1.0 / (count - 1)] * (count - 1)))
+    model = DriftRegressor(
+        prior=Learned(**GRID, weights=weights),
+        noise=noise,
+        fit_intercept=False,
+        seasonality=None,
+        extrapolate="forecast",
+        inference=Sampling(draws=40_000, warmup=300, chains=1),
+    )
+    return model.fit(X, y, time=codes)._fits[0]
+
+
+def nuts(fit, data, noise, n_draws=12_000):
+    """(draws, p, T) paths, by the definition of the model."""
+    import jax
+    import jax.numpy as jnp
+    import numpyro
+    import numpyro.distributions as dist
+    from numpyro.infer import MCMC, NUTS
+
+    X, y, codes = data
+    laws, steps = fit.components, np.arange(N_STEPS)
+    some = np.flatnonzero(~laws.is_zero)
+    lags = np.abs(steps[:, None] - steps)
+    roots = [
+        np.linalg.cholesky(laws.static[k] + laws.dynamic[k] * laws.rho[k] ** lags) / unit
+        for unit in fit.unit
+        for k in some
+    ]
+    roots = jnp.array(roots).reshape(2, some.size, N_STEPS, N_STEPS)
+    reference = float(np.mean(y**2))
+
+    def model():
+        beta = numpyro.sample("beta", dist.Normal(0, 1e3).expand([2, N_STEPS]).mask(False))
+        for i in range(2):
+            parts = dist.MultivariateNormal(jnp.zeros(N_STEPS), scale_tril=roots[i])
+            numpyro.factor(f"prior {i}", jax.nn.logsumexp(parts.log_prob(beta[i])))
+        s2 = noise
+        if noise == "constant":
+            s2 = numpyro.sample("s2", dist.InverseGamma(0.5, 0.5 * reference))
+        eta = (X * beta[:, codes].T).sum(axis=1)
+        numpyro.sample("y", dist.Normal(eta, jnp.sqrt(s2)), obs=y)
+
+    sampler = MCMC(
+        NUTS(model),
+        num_warmup=1000,
+        num_samples=n_draws,
+        num_chains=2,
+        chain_method="sequential",
+        progress_bar=False,
+    )
+    sampler.run(jax.random.PRNGKey(0))
+    return np.asarray(sampler.get_samples()["beta"])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+@pytest.mark.parametrize(("seed", "noise"), [(0, 1.0), (1, "constant")])
+def test_interval_ends_are_those_of_nuts(seed, noise):
+    pytest.importorskip("numpyro")
+    data = world(seed)
+    fit = gibbs(*data, noise)
+    own = fit.path_draws().reshape(-1, N_STEPS, 2).transpose(0, 2, 1)
+    other = nuts(fit, data, noise)
+    deviation = other.std(axis=0)
+    ends = np.quantile(own, LEVELS, axis=0), np.quantile(other, LEVELS, axis=0)
+    apart = np.abs(ends[0] - ends[1]) / deviation
+    print(f"largest distance of an interval's end: {apart.max():.3f} deviations")  # noqa: T201
+    assert apart.max() < 0.05
