@@ -9,6 +9,7 @@ Reports: firms as groups, 2003-05. Scale: 24,000 rows, 10,000 words, 8,000 group
 """
 
 import argparse
+import os
 import time as clock
 import warnings
 from pathlib import Path
@@ -45,7 +46,7 @@ def panel(seed, n_groups=150, n_steps=6):
     return out
 
 
-def panels(jobs, first=5000, count=100):
+def panels(jobs, first=30_000, count=150):
     """Coverage over panels of seeds never used before."""
     found = pd.DataFrame(Parallel(jobs)(delayed(panel)(first + s) for s in range(count)))
     table = pd.DataFrame({"coverage": found.mean(), "standard error": found.sem()})
@@ -68,12 +69,15 @@ def month(X, y, time, day, step):
             warnings.simplefilter("ignore")
             model = DriftRegressor(**params).fit(X[past], y[past], time=time[past], **given)
         low, high = model.predict_interval(X[now], level=LEVEL).T
-        kinds = model.summary()["kind"]
+        kinds, beside = model.summary()["kind"], np.nan
+        if model.seasonality_ is not None:
+            beside = (model.season_summary()["kind"] == "drifting").sum()
         out[name] = {
             "squared error": np.mean((model.predict(X[now]) - y[now]) ** 2),
             "log score": -model.log_score(X[now], y[now]),
             "coverage": np.mean((low <= y[now]) & (y[now] <= high)),
             "drifting effects": kinds.isin(["drifting", "sign-flip"]).sum(),
+            "drifting beside their season": beside,
         }
     return pd.DataFrame(out).T
 
@@ -161,14 +165,18 @@ def main():
     lines = ["# Rows that belong together", ""]
     lines += ["    python benchmarks/groups.py --write docs/results/groups.md", ""]
     lines += [__doc__.split("\n\n")[2].replace("\n", " ").strip(), ""]
+    minutes = 0.0
     for name in args.parts:
+        began = clock.perf_counter()
         with threadpool_limits(1):
             table = PARTS[name](args.jobs)
+        minutes += (clock.perf_counter() - began) / 60
         if table is None:
             print(f"the data of {name} are not here; skipped", flush=True)
             continue
         print(markdown(table), "\n", flush=True)
         lines += [markdown(table), ""]
+    lines.append(f"{minutes:.0f} minutes, {args.jobs} fits at a time ({os.cpu_count()} cores).\n")
     if args.write:
         args.write.write_text("\n".join(lines))
 

@@ -57,6 +57,36 @@ def test_seasons_are_found_and_shown_apart(fitted):
     assert model.season_sentence() == "Seasons of 4 steps were found in the intercept, x0."
 
 
+def test_what_drifts_beside_a_season_is_told_from_what_comes_again():
+    X, y, time = gaussian()
+    y = y + 0.08 * (time - 12) * X[:, 2]
+    model = DriftRegressor(seasonality=CYCLE).fit(X, y, time=time)
+    assert model.summary().set_index("feature")["kind"]["x0"] == "sign-flip"
+    table = model.season_summary()
+    assert table["kind"].tolist() == ["seasonal", "neither", "drifting"]
+    assert_allclose(table["season_range"][0], np.ptp(SEASON), atol=0.3)
+    change = table["change"][2]
+    assert_allclose(change, 0.08 * (N_STEPS - CYCLE), atol=0.4)
+    assert table["change_lower"][2] < change < table["change_upper"][2]
+    assert table["change_lower"][0] < 0 < table["change_upper"][0]
+    assert_allclose(table["season_probability"], model.seasonal_probability_)
+    strict = model.season_summary(["a", "b", "c"], negligible=10.0)
+    assert strict["feature"].tolist() == ["a", "b", "c"]
+    assert strict["kind"].tolist() == ["seasonal", "neither", "neither"]
+
+
+def test_seasons_of_rows_that_belong_together_do_not_run_away():
+    rng = np.random.default_rng(5)
+    group, time = np.tile(np.arange(30), 12), np.repeat(np.arange(12), 30)
+    X = np.column_stack([rng.normal(size=30)[group], rng.normal(size=(360, 2))])
+    y = 0.7 * X[:, 0] + SEASON[time % CYCLE] * X[:, 1] + rng.normal(size=30)[group]
+    y += 0.3 * rng.normal(size=360)
+    model = DriftRegressor(seasonality=CYCLE).fit(X, y, time=time, groups=group)
+    truth = SEASON[np.arange(12) % CYCLE]
+    assert_allclose(model.seasonal_path_[:, 1], truth - truth.mean(), atol=0.5)
+    assert np.abs(model.seasonal_path_[:, [0, 2]]).max() < 0.3
+
+
 def test_a_seasonal_forecaster_is_trusted_and_forecasts_better(fitted):
     model, X, y, time = fitted
     weights = model.extrapolation_weights_

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import FloatArray
+from driftglm.estimators.levels import LEVEL, normal_quantile
+from driftglm.estimators.statements import Thresholds
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.outcome import Forecaster
-from driftglm.fitting.seasons import Seasons
+from driftglm.fitting.seasons import PhaseChanges, Seasons
+from driftglm.plots.labels import Names
 
 FORECASTER = "seasonal"
 LIKELY = 0.5
@@ -53,6 +57,52 @@ class Seasonal:
         """() probability that the intercept has a season; (K,)."""
         found = [np.asarray(each.intercept_probability) for each in self._seasons()]
         return _stack(found, axis=0)
+
+    def season_summary(
+        self, feature_names: Names = None, *, drift_level: float = 0.9, negligible: float = 0.05
+    ) -> pd.DataFrame:
+        """One row a feature: what is season, and what drifts beside it.
+
+        Parameters
+        ----------
+        feature_names, drift_level, negligible
+            As in `summary`.
+
+        Returns
+        -------
+        DataFrame
+            feature, season_probability, season_range (of the seasonal path), drift_probability
+            (beside the season), change, change_lower and change_upper (largest difference between
+            two steps of one phase, and 90 % of it), kind: drifting if the drift probability reaches
+            `drift_level` and the interval leaves negligible changes out, else seasonal if there
+            rather is a season than not, else neither. All of it is that of the forecaster
+            "seasonal", which takes rows for independent where groups are in one step each.
+        """
+        thresholds, model = Thresholds(drift_level, negligible), cast("Any", self)
+        names, seasons = model._names(feature_names), self._seasons()  # noqa: SLF001
+        fits = {each.name: each for each in self._forecasters}[FORECASTER].fits
+        tables = []
+        for season, fit in zip(seasons, fits, strict=True):
+            known = cast("PosteriorFit", fit), int(self.seasonality_ or 0)
+            found = PhaseChanges.of(*known, normal_quantile(LEVEL))
+            beyond = thresholds.beyond(fit, found.lower, found.upper)
+            drifts = (season.drift >= thresholds.drift_level) & beyond
+            table = {
+                "feature": names,
+                "season_probability": season.probability,
+                "season_range": np.ptp(season.mean, axis=0),
+                "drift_probability": season.drift,
+                "change": found.estimate,
+                "change_lower": found.lower,
+                "change_upper": found.upper,
+                "kind": np.where(season.probability >= LIKELY, "seasonal", "neither"),
+            }
+            table["kind"] = np.where(drifts, "drifting", table["kind"])
+            tables.append(pd.DataFrame(table))
+        if len(tables) == 1:
+            return tables[0]
+        labels = zip(model.classes_, tables, strict=True)
+        return pd.concat([t.assign(**{"class": c}) for c, t in labels], ignore_index=True)
 
     def season_sentence(self) -> str:
         """Which coefficients have a season, in one sentence; empty where none was looked for."""

@@ -72,6 +72,16 @@ class Thresholds:
                 f"negligible={least!r}; pass a number of standard deviations, 0 or more, e.g. 0.05."
             )
 
+    def least(self, fit: Fit) -> FloatArray:
+        """(p,) changes of coefficients that are worth mentioning."""
+        spread = np.where(fit.sizes.spread > 0, fit.sizes.spread, np.inf)
+        return np.asarray(self.negligible * fit.sizes.reference / spread)
+
+    def beyond(self, fit: Fit, low: FloatArray, high: FloatArray) -> BoolArray:
+        """(p,) whether intervals of changes leave negligible ones out."""
+        least = self.least(fit)
+        return np.asarray((low > least) | (high < -least))
+
 
 DEFAULT = Thresholds()
 
@@ -93,13 +103,11 @@ def judged(fit: Fit, thresholds: Thresholds, unidentified: BoolArray) -> Judged:
     changes, path = changes_of(fit, LEVEL), fit.coef_path()
     reach = normal_quantile(LEVEL) * (fit.std_path() if fit.posterior else 0.0)
     above, below = (path - reach > 0).any(axis=0), (path + reach < 0).any(axis=0)
-    spread = np.where(fit.sizes.spread > 0, fit.sizes.spread, np.inf)
-    least = thresholds.negligible * fit.sizes.reference / spread
     low, high = changes.lower, changes.upper
     if not fit.posterior:
         low = high = changes.estimate
-    beyond = (low > least) | (high < -least)
-    within = np.maximum(np.abs(low), np.abs(high)) <= least
+    beyond = thresholds.beyond(fit, low, high)
+    within = np.maximum(np.abs(low), np.abs(high)) <= thresholds.least(fit)
     moving = (drift >= thresholds.drift_level) & beyond
     still = (drift < INCLUDED) | within | (fit.n_timesteps == 1)
     kind = np.where(moving, np.where(above & below, "sign-flip", "drifting"), "undecided")

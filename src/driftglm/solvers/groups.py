@@ -28,6 +28,8 @@ SEARCHED = 1e-3
 HUGE = 1e200
 LEAST_LEFT = 1e-6
 """Share of its information about a constant that a path keeps at least."""
+LEAST_CURVED = 0.6
+"""The same of a path with a season, as a share of its information about changes."""
 
 def group_arrays(problem: Problem, state: State) -> Effects:
     """What kernels change in the middle of a pass; none where no rows belong together."""
@@ -328,7 +330,8 @@ def with_unknown_effects(
     diagonal is met up to a factor, its trace and its sum exactly. That is the matrix itself if
     effects are drawn anew in every step, if there is one step, and for covariates of groups in a
     balanced panel. Paths with seasons know no such error: without `one_error` every step has what
-    is known about a constant, which says too little about drift.
+    is known about a constant, which says too little about drift, and no less than LEAST_CURVED of
+    what is known about changes: updates with half of the curvature that is there would run away.
     """
     left = np.maximum(h - loss[0], LEAST_LEFT * h)
     total, squared = left.sum(axis=1), (left**2).sum(axis=1)
@@ -340,6 +343,6 @@ def with_unknown_effects(
         offset = np.where(x > 0, x / (factor * (factor - x * total)), 0.0)
     kept = np.where(h > 0, left * factor[:, None] / np.where(h > 0, h, 1.0), 1.0)
     if not one_error:
-        kept /= 1.0 + (offset * (kept * h).sum(axis=1))[:, None]
+        kept /= np.minimum(1.0 + offset * (kept * h).sum(axis=1), 1.0 / LEAST_CURVED)[:, None]
         offset = np.zeros_like(offset)
     return kept, offset

@@ -26,7 +26,9 @@ from driftglm.solvers.shared import update_shared
 CAUTION = 0.25
 """Damping of the one step that is not checked: the first from paths given as a start."""
 CLOSE = 1e-3
-"""The same per row where the family's model is no bound."""
+"""Nats a row by which a pass may seem to lower the bound, where rows belong together, at the end:
+passes of 36 panels of 27 groups that went on from there moved no path by a twentieth of its
+deviation."""
 N_GROUP_STEPS = 5
 """Steps for the effects of groups alone, at most, where their model is no bound."""
 MOST_LOST = 0.01
@@ -91,10 +93,9 @@ class PathWork(RowWork):
 
         What unknown effects of groups cost is known roughly, and the best posterior with it.
         """
-        if not self.problem.family.bounded:
-            least = max(least, CLOSE * self.problem.n_rows)
-        close = self.problem.row_groups is not None and abs(self.shortfall) < least
-        return self.stuck and not close
+        if self.problem.row_groups is None:
+            return self.stuck
+        return self.stuck and abs(self.shortfall) >= max(least, CLOSE * self.problem.n_rows)
 
     def end_at_full_step(self, features: IntArray) -> None:
         """Posteriors of a step that was shortened are too sure; at the end the step is whole.
