@@ -22,6 +22,7 @@ from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.contrasts import Contrasts
 from driftglm.estimators.diagnosis import Diagnosis
+from driftglm.estimators.draws import JointDraws, sampling_of, seed_of
 from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.group_effects import GroupEffects
@@ -51,6 +52,7 @@ from driftglm.plots.labels import Features
 from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
+from driftglm.solvers.sampling import Sampling
 
 Extrapolate = Literal["auto", "average", "forecast", "hold"]
 
@@ -68,6 +70,7 @@ class DriftEstimator(
     Said,
     GroupEffects,
     LinearPredictor,
+    JointDraws,
     Forecasts,
     Contrasts,
     Diagnosis,
@@ -83,6 +86,7 @@ class DriftEstimator(
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prior": [Registered(PRIORS, classes=True), Prior],
         "solver": [StrOptions(set(SOLVERS))],
+        "inference": [StrOptions({"variational", "sampling"}), Sampling],
         "extrapolate": [StrOptions({"auto", "average", "forecast", "hold"})],
         "fit_intercept": ["boolean"],
         "always_in": ["array-like", str, Integral, None],
@@ -104,6 +108,7 @@ class DriftEstimator(
     # scikit-learn reads parameters off the signature of `__init__`, which `dataclass` writes.
     prior: str | PathPrior | Learned = "learned"
     solver: Literal["auto", "block", "lbfgs"] = "auto"
+    inference: Literal["variational", "sampling"] | Sampling = "variational"
     extrapolate: Extrapolate = "auto"
     fit_intercept: bool = True
     always_in: Features = None
@@ -166,6 +171,9 @@ class DriftEstimator(
             noise=cast("NoiseName", noise) if isinstance(noise, str) else float(noise),
             verbose=bool(self.verbose),
             seasonality=self.seasonality,
+            sampling=sampling_of(self.inference),
+            seed=seed_of(self.random_state),
+            threads=n_threads(self.n_jobs),
         )
         return Plan(reading, settings, self.extrapolate, self.get_params(), workers)
 
@@ -302,6 +310,7 @@ class DriftEstimator(
             warn(stopped_early(outcome, self.tol), ConvergenceWarning)
         if (said := self.columns_said()) is not None:
             warn(said, DataWarning)
+        self._warn_of_draws()
 
     def columns_said(self) -> str | None:
         """What `fit` warns of: columns that cannot be told from something else; None if none."""
