@@ -1,6 +1,26 @@
 """`python -m driftglm` is the command `driftglm`."""
 
-from driftglm.cli.main import run
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+
+def _leave(*_: object) -> None:
+    """End at once, in one line: nothing has begun that would have to be undone."""
+    os.write(2, b"interrupted\n")
+    os._exit(130)
+
+
+def run() -> None:
+    """Entry point of the script `driftglm`: Ctrl-C is no traceback while modules are loaded."""
+    before = signal.signal(signal.SIGINT, _leave)
+    from driftglm.cli.main import run as run_command
+
+    signal.signal(signal.SIGINT, before)
+    run_command()
+
 
 if __name__ == "__main__":
-    run()
+    sys.exit(run())

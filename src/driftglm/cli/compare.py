@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from driftglm.tables.model import Training
 
 DIGITS = 4
+RESULTS = ("comparison.drift", "table.csv", "report.html")
+OWN = "cache/written.json"
+"""Digests of the results, so that nothing else of the same name is ever replaced."""
 
 
 class TestedSteps(NamedTuple):
@@ -85,6 +88,9 @@ def command(  # noqa: PLR0913
     seasonality: opt.SeasonalityOption = "auto",
     draws: opt.DrawsOption = 0,
     jobs: opt.Jobs = 1,
+    overwrite: Annotated[
+        bool, Option("--overwrite", help="Replace files of the folder that others wrote.")
+    ] = False,
     json: opt.Json = False,
 ) -> None:
     """Compare drifting models with ridge and lasso, by rolling origin.
@@ -95,27 +101,30 @@ def command(  # noqa: PLR0913
     """
     from driftglm.report import write_report
     from driftglm.tables.comparing import DEFAULT, compare_table
-    from driftglm.tables.writing import check_writable
+    from driftglm.tables.writing import check_own, check_writable, making, note_own
 
     cycle = opt.cycle(seasonality)
     folder = check_writable(output, folder=True)
+    if not overwrite:
+        check_own(folder, RESULTS, OWN)
     table, spec = columns.read(data, layout)
     kinds = columns.kinds()
     if models is not None and not opt.names(models):
         fail("--models names none; leave it out for all, or name some, such as learned,lasso-all.")
-    comparison, rows = compare_table(
-        table,
-        spec,
-        tested.splitter(spec.freq),
-        models=DEFAULT if models is None else opt.names(models),
-        family=family,
-        feature_groups=kinds,
-        seasonality=cycle,
-        metric=metric,
-        cache_dir=folder / "cache",
-        n_jobs=jobs,
-        verbose=console.shows_progress(),
-    )
+    with making(folder):
+        comparison, rows = compare_table(
+            table,
+            spec,
+            tested.splitter(spec.freq),
+            models=DEFAULT if models is None else opt.names(models),
+            family=family,
+            feature_groups=kinds,
+            seasonality=cycle,
+            metric=metric,
+            cache_dir=folder / "cache",
+            n_jobs=jobs,
+            verbose=console.shows_progress(),
+        )
     note(f"family {rows.family}: {rows.why}.")
     model = None
     if "learned" in comparison.models:
@@ -125,6 +134,7 @@ def command(  # noqa: PLR0913
     with console.report_optional():
         title = f"Models compared on {data.name}"
         write_report(folder / "report.html", comparison=comparison, model=model, title=title)
+    note_own(folder, RESULTS, OWN)
     if json:
         print_json(as_json(comparison) | {"folder": str(folder)})
         return

@@ -76,7 +76,7 @@ def note(message: object) -> None:
 def say(text: object = "") -> None:
     """A result on stdout; not with --quiet."""
     if not SETTINGS.quiet:
-        sys.stdout.write(f"{text}\n")
+        sys.stdout.write("\n".join(map(printable, str(text).split("\n"))) + "\n")
 
 
 def print_json(content: object) -> None:
@@ -84,7 +84,9 @@ def print_json(content: object) -> None:
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     plain = not encoding.startswith("utf")
     text = json.dumps(_plain(content), ensure_ascii=plain, indent=2, allow_nan=False)
-    sys.stdout.write(f"{text}\n")
+    # JSON leaves some letters that move a cursor as they are; escaped they mean the same.
+    shown = (c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    sys.stdout.write("".join(shown) + "\n")
 
 
 def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
@@ -95,6 +97,7 @@ def say_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str =
     if SETTINGS.quiet:
         return
     cells = [[one_line(cell) for cell in row] for row in rows]
+    header, title = [one_line(name) for name in header], one_line(title)
     if not sys.stdout.isatty() or not fits(header, rows, least=LEAST_NAME):
         from driftglm.evaluation.tables import aligned
 

@@ -27,16 +27,17 @@ def command(
     from driftglm.cli.compare import as_json, print_comparison, save_results
     from driftglm.demo import run_demo
     from driftglm.demo.run import SENTENCE, write_demo_report
-    from driftglm.tables.writing import check_writable
+    from driftglm.tables.writing import check_writable, making
 
     folder = check_writable(Path() if out is None else out, folder=True)
     note(f"{SENTENCE} The first run compiles, and takes a minute or more.")
     result = run_demo(n_jobs=jobs, verbose=shows_progress())
-    if out is not None:
-        save_results(result.comparison, folder)
     page = None
-    with report_optional():
-        page = write_demo_report(result, folder / "report.html")
+    with making(folder):
+        if out is not None:
+            save_results(result.comparison, folder)
+        with report_optional():
+            page = write_demo_report(result, folder / "report.html")
     if json:
         learned = {"learned": result.sentence(), "rank": result.rank(), "report": page}
         print_json(as_json(result.comparison) | learned)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Callable, Collection, Iterator
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_
 import typer
 from typer import Argument, Option
 
-from driftglm.cli.console import fail, note, waiting
+from driftglm.cli.console import fail, note, waiting, warn
 from driftglm.registry import FAMILIES, PRIORS
 
 if TYPE_CHECKING:
@@ -123,10 +124,17 @@ PriorOption = Annotated[
 Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 
 
+MOST_JOBS = 4
+"""Fits at a time, for every processor: more would only fill the memory."""
+
+
 def _check_jobs(number: int) -> int:
     if number == 0:
         fail("--jobs is 0; pass 1 or more, or -1 for all processors.")
-    return number
+    most = MOST_JOBS * (os.cpu_count() or 1)
+    if number > most:
+        warn(f"--jobs {number} is more than this machine can use; {most} fits at a time are made.")
+    return min(number, most)
 
 
 Jobs = Annotated[int, Option(metavar="N", help="Fits at a time.", callback=_check_jobs)]

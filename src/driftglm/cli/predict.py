@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from driftglm.cli import options as opt
-from driftglm.cli.console import fail, note, print_json, say, waiting
+from driftglm.cli.console import fail, note, print_json, printable, say, waiting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,9 @@ def command(  # noqa: PLR0913
         frame = found.predict(table, time=column, level=interval, date_format=date_format)
     _insert_columns(frame, table, keep)
     if output == "-":
-        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        text = frame.to_csv(index=False, lineterminator="\n")
+        shown = "\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text
+        sys.stdout.write(shown)
         return
     write_table(frame, output)
     if json:

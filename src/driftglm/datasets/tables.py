@@ -15,6 +15,7 @@ import pandas as pd
 
 from driftglm._typing import FloatArray
 from driftglm.exceptions import DataError
+from driftglm.files import check_regular
 
 # How pandas reads cells; its own guesses make "null" a missing value even in a column of strings.
 AS_IT_STANDS: Any = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig"}
@@ -99,6 +100,7 @@ def _require_file(path: Path) -> None:
 
 def open_text(path: Path) -> IO[str]:
     """The file's text; unpacked if its name ends in .gz, a byte order mark taken off."""
+    check_regular(path)
     opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
     stream: IO[str] = opened(path, "rt", encoding="utf-8-sig", newline="")
     return stream

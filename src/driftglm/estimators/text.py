@@ -179,7 +179,7 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
     extrapolate: Extrapolate = "auto"
     freq: str | int | None = None
     time: str | None = None
-    max_iter: int = 200
+    max_iter: int = 1000
     tol: float = 1e-3
     verbose: bool = False
     n_jobs: int | None = None

@@ -136,7 +136,7 @@ class ExperimentRun:
         """Name the run by the content of the corpus, the settings and the code that runs."""
         if self.out is None:
             return
-        check_writable(self.out, folder=True)
+        check_writable(self.out, folder=True).mkdir(parents=True, exist_ok=True)
         content = _content_digest(list(files), verbose=self.verbose)
         self.key = digest(library_fingerprint(), self.name, content, settings.to_dict())
 

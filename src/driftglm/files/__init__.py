@@ -5,7 +5,7 @@ the zip's comment, so that no byte of content can change unseen. Sizes are compa
 other and with a limit before memory is asked for.
 """
 
-from driftglm.files.layout import DamagedFileError, StrPath
+from driftglm.files.layout import DamagedFileError, StrPath, check_regular
 from driftglm.files.reading import load, unpack
 from driftglm.files.storable import Storable
 from driftglm.files.writing import pack, save, sync_folder, write_atomically
@@ -14,6 +14,7 @@ __all__ = [
     "DamagedFileError",
     "Storable",
     "StrPath",
+    "check_regular",
     "load",
     "pack",
     "save",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,3 +25,19 @@ Content = tuple[dict[str, Any], Arrays]
 
 class DamagedFileError(DataError):
     """A file is torn, altered or of another kind."""
+
+
+def check_regular(path: StrPath) -> None:
+    """Raise DataError for a pipe or a device, whose content may never come, or never end.
+
+    What is not there is left to who opens it.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DataError(
+            f"{os.fspath(path)} is no regular file but a pipe, a device or a socket; write its "
+            "content to a file first."
+        )

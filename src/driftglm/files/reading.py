@@ -25,6 +25,7 @@ from driftglm.files.layout import (
     Content,
     DamagedFileError,
     StrPath,
+    check_regular,
 )
 
 LEAST_LIMIT = 256 * 2**20
@@ -65,6 +66,7 @@ def load(path: StrPath, *, limit: int | None = None) -> Content:
         Most bytes of content to read into memory; None: 256 MiB, or 200 times the file's size if
         that is more, which every file written here keeps.
     """
+    check_regular(path)
     with Path(path).open("rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         try:

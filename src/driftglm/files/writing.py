@@ -22,10 +22,18 @@ import numpy as np
 from driftglm.exceptions import DataError
 from driftglm.files.layout import CHUNK, FACTS, FORMAT, JSON_LIMIT, Arrays, Facts, StrPath
 
+try:
+    import fcntl
+except ImportError:  # where there are no such locks drafts of killed saves stay
+    fcntl = None  # type: ignore[assignment]
+
 WRITTEN_RATIO = 100
 SMALL_MEMBER = 2**14
 """What would shrink more than `WRITTEN_RATIO` to 1 is stored as it is if it is larger than this."""
 WORTH = 0.9
+DRAFT = ".writing-{}.tmp"
+OUT_OF_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""What a write may end with that says nothing of the file it was for."""
 
 
 def pack(facts: Facts, arrays: Arrays) -> bytes:
@@ -51,14 +59,18 @@ def write_atomically(path: StrPath, data: bytes) -> None:
 def replacing(path: StrPath) -> Iterator[IO[bytes]]:
     """A stream whose content takes the place of `path` once all of it is on disk.
 
-    A link stays a link; its target is replaced.
+    A link stays a link; its target is replaced, and keeps who may read and write it.
     """
     target = Path(os.path.realpath(path))
     _check_target(target)
-    draft = target.parent / f".writing-{uuid.uuid4().hex}.tmp"
+    sweep_drafts(target.parent)
+    draft = target.parent / DRAFT.format(uuid.uuid4().hex)
     try:
         # "x" as everyone's files are made, unlike tempfile's, which only their owner may read.
         with draft.open("xb") as stream:
+            _lock(stream.fileno())
+            if target.exists():
+                os.fchmod(stream.fileno(), stat.S_IMODE(target.stat().st_mode))
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -66,11 +78,32 @@ def replacing(path: StrPath) -> Iterator[IO[bytes]]:
     except BaseException as error:
         with contextlib.suppress(OSError):
             draft.unlink()
-        if isinstance(error, OSError) and error.filename == str(draft):
+        unnamed = isinstance(error, OSError) and error.filename is None
+        full = unnamed and getattr(error, "errno", None) in OUT_OF_ROOM
+        if isinstance(error, OSError) and (full or error.filename == str(draft)):
             # The user knows the file asked for, not the draft.
             raise type(error)(error.errno, error.strerror, str(path)) from error
         raise
     sync_folder(target.parent)
+
+
+def sweep_drafts(folder: Path) -> None:
+    """Remove drafts of saves that were killed: whoever still writes one holds a lock on it."""
+    for path in folder.glob(DRAFT.format("*")):
+        with contextlib.suppress(OSError), path.open("rb") as stream:
+            if _lock(stream.fileno()):
+                path.unlink()
+
+
+def _lock(file: int) -> bool:
+    """Whether an open file could be locked; the lock goes with the process that has it."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def sync_folder(path: Path) -> None:

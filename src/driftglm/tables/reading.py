@@ -18,6 +18,7 @@ from driftglm.data.shards import first_used
 from driftglm.datasets.tables import KINDS as TABLES
 from driftglm.datasets.tables import ending, read_lines, read_table
 from driftglm.exceptions import DataError
+from driftglm.files import check_regular
 from driftglm.tables.binary import KINDS as BINARY
 from driftglm.tables.binary import read_binary
 from driftglm.tables.delimited import read_delimited
@@ -28,6 +29,8 @@ DELIMITED = (".csv", ".tsv", ".tab", ".txt")
 KINDS = (*DELIMITED, *TABLES[1:], *BINARY, *SVMLIGHT)
 LABEL, QUERY, TIME = "label", "qid", "time"
 N_SHOWN = 40
+MOST_INDEX = 2**22
+"""Columns of an SVMlight file: each has a name, and a few bytes may ask for billions of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +162,7 @@ def check_readable(path: Path) -> None:
     """Raise DataError unless a file is there and has content."""
     if not path.exists():
         raise DataError(f"{path} does not exist; check the path.")
+    check_regular(path)
     try:
         with path.open("rb") as stream:
             empty = not stream.read(1)
@@ -241,6 +245,11 @@ def read_svmlight(source: Path | IO[bytes], name: str, *, trim: bool = True) -> 
         block, labels, queries = load_svmlight_file(path, zero_based=True, query_id=True)
     except (ValueError, OSError, EOFError, OverflowError) as error:
         raise DataError(f"{name} cannot be read as SVMlight ({error}).") from error
+    if block.shape[1] > MOST_INDEX:
+        raise DataError(
+            f"{name} has the feature index {block.shape[1] - 1}; every index up to the largest is "
+            f"a column, and {MOST_INDEX} columns can be read. Number features from 1 without gaps."
+        )
     frame = pd.DataFrame({LABEL: labels})
     if queries.size:
         if queries.size != labels.size:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import importlib.util
 import io
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pandas as pd
@@ -49,24 +52,89 @@ def check_writable(
     """Raise DataError unless a file (or folder) can be written there; the path otherwise.
 
     Asked before long work, so that an hour of it is not lost to a mistyped name. `inputs` are the
-    files that are read: none of them is ever written over.
+    files that are read: none of them is ever written over. A folder is not made yet.
     """
     target = Path(path)
     if folder:
         if target.exists() and not target.is_dir():
             raise DataError(f"{target} is a file; a folder is needed. Choose another name.")
-        try:
-            target.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"the folder {target} cannot be made ({error.strerror}).") from error
     elif target.is_dir():
         raise DataError(f"{target} is a folder; name a file in it.")
     for source in inputs:
         if source is not None and target.exists() and source.exists() and target.samefile(source):
             raise DataError(f"{target} is what is read; writing would destroy it. Name another.")
-    parent = target if folder else target.parent
+    parent = _lowest_there(target) if folder else target.parent
     if not parent.is_dir():
         raise DataError(f"the folder {parent} does not exist; make it first.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise DataError(f"the folder {parent} cannot be written to; choose another place.")
     return target
+
+
+def _lowest_there(folder: Path) -> Path:
+    """The folder, or the first above it that exists: where it would be made."""
+    found = Path(os.path.abspath(folder))
+    while not found.exists() and found != found.parent:
+        found = found.parent
+    return found
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[Path]:
+    """A folder that is there; one that was made and is empty when something fails is removed."""
+    there = _lowest_there(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"the folder {folder} cannot be made ({error.strerror}).") from error
+    try:
+        yield folder
+    except BaseException:
+        remove_empty(folder, there)
+        raise
+
+
+def remove_empty(folder: Path, there: Path) -> None:
+    """Remove a folder that holds nothing but empty folders, and those above it that were made."""
+    with suppress(OSError):
+        for path in sorted(folder.rglob("*"), reverse=True):
+            if path.is_dir() and not path.is_symlink():
+                with suppress(OSError):
+                    path.rmdir()
+        above = Path(os.path.abspath(folder))
+        while above != there:
+            above.rmdir()
+            above = above.parent
+
+
+def check_own(folder: Path, names: Iterable[str], record: str) -> None:
+    """Raise DataError if a folder has one of these files with content that was not written here.
+
+    `record`, a file of the folder, says what was: digests by name (see `note_own`).
+    """
+    known = _known(folder / record)
+    foreign = [n for n in names if (folder / n).exists() and known.get(n) != _digest(folder / n)]
+    if foreign:
+        raise DataError(
+            f"{folder} has {', '.join(foreign)} that this command did not write, or that was "
+            "changed since; choose another folder, or pass --overwrite to replace it."
+        )
+
+
+def note_own(folder: Path, names: Iterable[str], record: str) -> None:
+    """Remember files as written by this command."""
+    found = _known(folder / record)
+    found |= {name: _digest(folder / name) for name in names if (folder / name).exists()}
+    write_atomically(folder / record, json.dumps(found, indent=2).encode())
+
+
+def _known(record: Path) -> dict[str, str]:
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
