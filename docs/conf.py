@@ -85,6 +85,8 @@ html_static_path = ["site/static"]
 html_css_files = ["site.css"]
 templates_path = ["site/templates"]
 html_show_sourcelink = False
+html_show_search_summary = False  # a summary is fetched, which a browser refuses for files
+toc_object_entries_show_parents = "hide"
 html_copy_source = False
 html_context = {
     "default_mode": "auto",

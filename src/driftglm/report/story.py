@@ -34,6 +34,14 @@ class Story:
         (names, features) columns of X.
     observed
         (names, steps) what was seen, NaN where nothing was; None: nothing is shown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from driftglm.report import Story
+    >>> story = Story("Two houses", "Small and large.", "price", ["small", "large"], np.eye(2))
+    >>> list(story.names), story.rows.shape
+    (['small', 'large'], (2, 2))
     """
 
     title: str

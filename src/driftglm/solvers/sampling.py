@@ -54,6 +54,16 @@ class Sampling:
         finds them in; sums are kept of all.
     max_megabytes
         What draws kept in full may take, in memory and, before compression, in a file.
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor, Sampling
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=3, n_active=1, n_timesteps=4, rows_per_step=30)
+    >>> few = Sampling(draws=20, warmup=10, chains=2)
+    >>> model = DriftRegressor(inference=few).fit(panel.X, panel.y, time=panel.time)
+    >>> model.coef_path_.shape
+    (4, 3)
     """
 
     draws: int = 1000
