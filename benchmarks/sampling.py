@@ -326,7 +326,7 @@ def run_series(seeds):
         said,
         "",
         "| series | covered, sampled | variational | RMSE, sampled | variational | "
-        + "least effective draws | a second |",
+        "least effective draws | a second |",
         "|---|---|---|---|---|---|---|",
     ]
     found = []
