@@ -2,7 +2,7 @@
 
     python benchmarks/borders.py [--list] [--all] [--package solvers] [--until solve]
 
-A table (weekly volatility) is written to a CSV file and `driftglm fit` is run on it in this process, under
+Weekly volatility is written to a CSV file and `driftglm fit` is run on it in this process, under
 `sys.setprofile`. A package is the first name under driftglm (cli, tables, estimators, ...; a
 module that lies there itself, such as `objective`, is one too). Modules are imported before, so
 that decorators and class bodies do not count; neither do compiled kernels, where the way ends, nor
@@ -172,8 +172,9 @@ def import_all():
 def profiled(package, until):
     """The record of `driftglm fit` on weekly volatility."""
     import_all()
-    from driftglm.cli.main import app
     from volatility import SPEC, load_volatility
+
+    from driftglm.cli.main import app
 
     frame = load_volatility().frame
     record = Record(len(frame), package, until)

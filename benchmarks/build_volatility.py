@@ -16,9 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
+from volatility import TARGET
 from volatility_features import weekly_table
 
-from volatility import TARGET
 from driftglm.files import write_atomically
 
 FOLDER = Path(__file__).resolve().parent

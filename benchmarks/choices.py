@@ -23,10 +23,10 @@ from real import markdown
 from real_sets import load_set
 from sklearn.base import clone
 from sklearn.metrics import log_loss, mean_poisson_deviance, mean_squared_error
+from volatility import DEV, SPEC, load_volatility
 from worlds import reference_worlds
 
 from driftglm import DriftRegressor
-from volatility import DEV, SPEC, load_volatility
 from driftglm.design import directions as design_directions
 from driftglm.estimators import base
 from driftglm.fitting import fits, posteriors, rows

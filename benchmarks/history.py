@@ -26,10 +26,10 @@ from mda10k import markdown
 from real_sets import data_folder, load_set, with_dummies
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
+from volatility import SPEC, load_volatility
 
 from driftglm import DriftClassifier, DriftGLM, DriftPoissonRegressor, DriftRegressor
 from driftglm.baselines import LassoAll, RidgeAll
-from volatility import SPEC, load_volatility
 from driftglm.experiments.words import WordSelector
 from driftglm.fitting.averaged import steps_of
 from driftglm.tables.encoder import encode

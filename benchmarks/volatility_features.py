@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-
 from volatility import TARGET
 
 WINDOWS = {"1w": 5, "4w": 20, "13w": 65, "26w": 130, "52w": 260}  # trading days
@@ -122,10 +121,10 @@ def _spread_features(yields: pd.DataFrame, days: pd.DatetimeIndex) -> pd.DataFra
 def _calendar(friday: pd.DatetimeIndex) -> pd.DataFrame:
     """What the calendar says about the week to come."""
     out = {f"month_{month}": friday.month == month for month in range(2, 13)}
-    out["year_end"] = ((friday.month == 12) & (friday.day >= 24)) | (  # noqa: PLR2004
-        (friday.month == 1) & (friday.day <= 3)  # noqa: PLR2004
+    out["year_end"] = ((friday.month == 12) & (friday.day >= 24)) | (
+        (friday.month == 1) & (friday.day <= 3)
     )
-    out["expiry_week"] = (friday.day >= 15) & (friday.day <= 21)  # noqa: PLR2004
+    out["expiry_week"] = (friday.day >= 15) & (friday.day <= 21)
     return pd.DataFrame({name: np.asarray(flag, dtype=np.int64) for name, flag in out.items()})
 
 

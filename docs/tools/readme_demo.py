@@ -14,7 +14,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from driftglm.cli.compare import verdict
 from driftglm.demo import DemoResult, run_demo
 from driftglm.demo.run import write_demo_report
 from driftglm.files import write_atomically
@@ -27,8 +26,8 @@ BEGIN, END = "<!-- demo: begin, written by `make readme` -->", "<!-- demo: end -
 def section(result: DemoResult) -> str:
     """What stands between the markers."""
     table = result.comparison.table("markdown")
-    learned = f"The learned model of all years: {result.model.sentence()}"
-    return f"{BEGIN}\n\n{table}\n\n{verdict(result.comparison)}\n{learned}\n\n{END}"
+    learned = f"The learned model of all years: {result.sentence()}"
+    return f"{BEGIN}\n\n{table}\n\n{result.rank()}\n{learned}\n\n{END}"
 
 
 def replaced(text: str, new: str) -> str:
@@ -50,7 +49,7 @@ def main() -> int:
         page = write_demo_report(result, Path(folder) / "report.html")
         script = Path(__file__).with_name("report_picture.py")
         made = subprocess.run(  # noqa: S603
-            [sys.executable, str(script), str(page), str(picture)], check=False
+            [sys.executable, str(script), str(page), str(picture), "--height", "1180"], check=False
         )
     if made.returncode:
         sys.stderr.write("README.md is up to date; the picture could not be taken.\n")

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -13,15 +14,20 @@ import pytest
 def test_the_demo_prints_the_table_and_writes_the_report(run):
     ran = run("demo", "--out", "d", "--jobs", "1")
     lines = ran.out.splitlines()
-    assert lines[0] == "mean squared error (* best)"
+    assert lines[0] == "log loss (* best)"
     models = ["ridge-one", "ridge-all", "ridge-ts", "lasso-one", "lasso-all"]
-    assert lines[1].split() == ["step", *models, "exact", "variational", "learned"]
-    assert [line.split()[0] for line in lines[2:10]] == [*map(str, range(2012, 2019)), "overall"]
-    assert "Best over all test rows: " in ran.out
+    assert lines[1].split() == ["step", *models, "exact", "learned"]
+    assert [line.split()[0] for line in lines[2:13]] == [*map(str, range(2010, 2020)), "overall"]
+    overall = [float(cell.rstrip("*")) for cell in lines[12].split()[1:]]
+    rank = 1 + sum(value < overall[-1] for value in overall)
+    assert f"The default, learned, has rank {rank} of 7: {overall[-1]:.4f}" in ran.out
     assert "What the learned model found in all years: " in ran.out
     assert "\x1b" not in ran.out + ran.err
     for name in ("report.html", "table.csv", "comparison.drift"):
         assert os.path.getsize(f"d/{name}") > 0  # noqa: PTH202
+    page = open("d/report.html", encoding="utf-8").read()  # noqa: PTH123, SIM115
+    data = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
+    assert data["story"]["names"] == ["United States", "Russia", "South Africa"]
 
 
 @pytest.mark.slow

@@ -136,7 +136,7 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
         # A shell's background jobs ignore interrupts, and so would the command.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
-        assert process.stderr.readline().startswith("Log realised volatility")
+        assert process.stderr.readline().startswith("Votes of the 19 countries")
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, error = process.communicate(timeout=60)

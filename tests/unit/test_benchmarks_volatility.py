@@ -1,4 +1,4 @@
-"""The table of weekly volatility: features know nothing of the week they predict, nor of anything after it."""
+"""Weekly volatility: features know nothing of the week they predict, nor of anything after it."""
 
 import hashlib
 

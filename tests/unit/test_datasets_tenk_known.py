@@ -3,7 +3,14 @@
 import numpy as np
 import pandas as pd
 
-from driftglm.datasets.tenk_known import PAPER_ROWS, PAPER_YEARS, ROWS, known_figures
+from driftglm.datasets.tenk_known import (
+    PAPER_ROWS,
+    PAPER_YEARS,
+    ROWS,
+    known_figures,
+    known_folder,
+    known_repeats,
+)
 
 
 def test_the_known_figures_agree_with_each_other():
@@ -18,3 +25,29 @@ def test_the_known_errors_of_the_past_volatility_are_checked():
     assert checks["mean squared error of the past volatility in 2003"].ok
     frame["logvol_before"] *= 1.01
     assert not known_figures(frame, {2003: 3612})[-1].ok
+
+
+def test_repeated_keys_are_checked_for_whole_spans_only():
+    (check,) = known_repeats(range(1996, 2007), 9)
+    assert check.ok
+    assert not known_repeats(range(1996, 2006), 9)[0].ok
+    assert known_repeats(range(1997, 2006), 7) == ()
+    assert known_repeats([], 0) == ()
+
+
+def test_the_folder_is_checked_if_all_its_years_are_read(tmp_path):
+    (tmp_path / "a").write_bytes(bytes(200_000))
+    files, size = known_folder(tmp_path, range(1996, 2007))
+    assert (files.expected, files.found) == (45, 1)
+    assert (size.expected, size.found) == (364.4, 0.2)
+    assert known_folder(tmp_path, [2003]) == ()
+
+
+def test_the_mean_of_six_years_is_that_of_reports_or_of_years():
+    years = np.repeat(np.arange(2001, 2007), [1, 1, 1, 1, 1, 5])
+    past = np.sqrt(np.where(years == 2006, 0.1578 + 0.05, 0.1578 - 0.01))  # of years: .1578
+    frame = pd.DataFrame({"year": years, "logvol_after": 0.0, "logvol_before": past})
+    lines = {int(year): 1 for year in years}
+    assert known_figures(frame, lines)[-1].ok
+    frame["logvol_before"] *= 1.01
+    assert not known_figures(frame, lines)[-1].ok

@@ -166,8 +166,8 @@ def save_results(comparison: Comparison, folder: Path) -> None:
     write_table(comparison.table("frame").reset_index(), folder / "table.csv")
 
 
-def print_comparison(comparison: Comparison, said: str | None = None) -> None:
-    """Mean losses by step, and who differs from the best, or what else is `said` about that."""
+def print_comparison(comparison: Comparison, outcome: str | None = None) -> None:
+    """Mean losses by step, and who differs from the best, or another `outcome`."""
     frame = comparison.table("frame")
     rows = [
         [str(step), *_starred(values)]
@@ -180,7 +180,7 @@ def print_comparison(comparison: Comparison, said: str | None = None) -> None:
         header, rows = ["model", *transposed[0][1:]], transposed[1:]
     console.say_table(header, rows, f"{comparison.label} (* best)")
     say()
-    say(verdict(comparison) if said is None else said)
+    say(verdict(comparison) if outcome is None else outcome)
     for name, why in comparison.left_out.items():
         note(f"{name} was {why}.")
     for name, said in comparison.warnings.items():

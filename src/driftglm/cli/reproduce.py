@@ -34,8 +34,9 @@ class Choices(NamedTuple):
     models: Annotated[
         str | None,
         Option(
-            help="Of ridge-one, ridge-all, ridge-ts, lasso-one, lasso-all, exact, variational and "
-            "learned, separated by commas; all by default."
+            help="Of ridge-one, ridge-all, ridge-ts, lasso-one, lasso-all, exact, variational, "
+            "learned, and of forecasting also paper and forecast; all by default (the last two "
+            "where words are counted already)."
         ),
     ] = None
     dev: Annotated[int | None, Option(help="Year to tune baselines on.")] = None

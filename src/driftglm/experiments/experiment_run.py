@@ -25,7 +25,7 @@ from driftglm.datasets import Provenance
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 from driftglm.evaluation.fingerprint import digest, library_fingerprint
 from driftglm.exceptions import ConvergenceWarning, DataWarning
-from driftglm.experiments.contestants import to_show
+from driftglm.experiments.contestants import grids, to_show
 from driftglm.experiments.pages import TITLES, text_page
 from driftglm.experiments.paper import PaperTable
 from driftglm.experiments.result import VARIANTS, Reproduction
@@ -150,6 +150,7 @@ class ExperimentRun:
             models = {name: make_pipeline(selector, task.model(name)) for name in settings.models}
             comparisons[variant] = compare(
                 *(models, task.X, task.y, task.years, splitter),
+                grids=grids(settings.models),
                 n_jobs=self.n_jobs,
                 cache_dir=self.cache,
                 verbose=self.verbose,

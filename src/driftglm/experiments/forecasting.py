@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -12,17 +12,18 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from driftglm.datasets import TextCorpus, load_10k_corpus
+from driftglm.datasets import Provenance, load_10k_corpus, load_counted_reports
+from driftglm.datasets.tenk_counts import FILES, CountedReports, is_counted
 from driftglm.datasets.tenk_files import KINDS, year_file, years_in
 from driftglm.estimators.statements import OUTSIDE
 from driftglm.exceptions import DataError
 from driftglm.experiments.contestants import regressor
 from driftglm.experiments.experiment_run import ExperimentRun, Task
 from driftglm.experiments.pages import N_TOP
-from driftglm.experiments.paper import FORECASTING
+from driftglm.experiments.paper import CONTESTANTS, EVERYONE, FORECASTING
 from driftglm.experiments.result import Reproduction
 from driftglm.experiments.settings import Settings
-from driftglm.experiments.words import WordSelector, count_words
+from driftglm.experiments.words import WordCounts, WordSelector, count_words, counted_words
 
 PAST = "past volatility"
 HELP = (
@@ -30,7 +31,7 @@ HELP = (
     "Noah's ARK group at Carnegie Mellon University as the 10-K corpus. Its folder has four files "
     "a year: YYYY.logvol.+12.txt and YYYY.logvol.-12.txt (a volatility and a key a line), "
     "YYYY.meta.txt (key, date, address, company, CIK between tabs) and YYYY.tok.tgz (the reports, "
-    "YYYY.tok/<key>.mda)."
+    "YYYY.tok/<key>.mda). Or its words are counted already: counts.npz, docs.csv.gz and vocab.csv."
 )
 
 
@@ -51,7 +52,9 @@ def reproduce_forecasting(
     Parameters
     ----------
     corpus
-        Folder in the layout of the 10-K corpus; see `driftglm.datasets.load_10k_corpus`.
+        Folder in the layout of the 10-K corpus (`driftglm.datasets.load_10k_corpus`), or with
+        words that are counted already (`driftglm.datasets.load_counted_reports`); of the latter
+        all contestants take part by default, "paper" and "forecast" too.
     out
         Folder for result, report and finished fits. A run that was killed goes on from there; one
         that was finished is read. None: nothing is stored, and no report written.
@@ -80,18 +83,47 @@ def reproduce_forecasting(
     DataError
     """
     folder = Path(corpus)
+    run = ExperimentRun("forecasting", None if out is None else Path(out), n_jobs, verbose)
+    given = settings or Settings()
+    if folder.is_dir() and is_counted(folder):
+        return _of_counts(folder, run, given)
     found = _years(folder)
-    chosen = (settings or Settings()).resolved(found, FORECASTING)
+    chosen = given.resolved(found, FORECASTING)
     first, last = chosen.years or (min(found), max(found))
     years = [year for year in found if first <= year <= last]
-    run = ExperimentRun("forecasting", None if out is None else Path(out), n_jobs, verbose)
     files = [year_file(folder, year, kind) for year in years for kind in KINDS]
 
     def read() -> tuple[Task, Settings]:
         reports = load_10k_corpus(folder, years, verbose=verbose)
-        return _task(reports, run, chosen), chosen
+        of_years = reports.frame["year"].to_numpy(dtype=np.int64)
+        store = run.piece("words")
+        words = count_words(reports, of_years, chosen, store=store, verbose=run.verbose)
+        return _task(words, reports.frame, reports.provenance), chosen
 
     return run.reproduce(FORECASTING, files, chosen, read)
+
+
+def _of_counts(folder: Path, run: ExperimentRun, given: Settings) -> Reproduction:
+    """The experiment on words that are counted already; all contestants unless some are named."""
+    reports = load_counted_reports(folder)
+    if given.models == CONTESTANTS:
+        given = replace(given, models=EVERYONE)
+    chosen = given.resolved(sorted(set(reports.frame["year"].tolist())), FORECASTING)
+
+    def read() -> tuple[Task, Settings]:
+        used = _within(reports, chosen)
+        words = counted_words(used.counts, used.words, chosen)
+        return _task(words, used.frame, reports.provenance), chosen
+
+    return run.reproduce(FORECASTING, [folder / name for name in FILES], chosen, read)
+
+
+def _within(reports: CountedReports, chosen: Settings) -> CountedReports:
+    """Reports of the years asked for."""
+    first, last = chosen.years or (0, 0)
+    rows = np.flatnonzero(reports.frame["year"].between(first, last))
+    frame = reports.frame.iloc[rows].reset_index(drop=True)
+    return replace(reports, frame=frame, counts=reports.counts[rows])
 
 
 @dataclass(frozen=True)
@@ -130,10 +162,7 @@ def _years(folder: Path) -> list[int]:
     return found
 
 
-def _task(corpus: TextCorpus, run: ExperimentRun, settings: Settings) -> Task:
-    frame = corpus.frame
-    years = frame["year"].to_numpy(dtype=np.int64)
-    words = count_words(corpus, years, settings, store=run.piece("words"), verbose=run.verbose)
+def _task(words: WordCounts, frame: pd.DataFrame, record: Provenance) -> Task:
     X = words.with_columns(frame[["logvol_before"]])
     y = frame["logvol_after"].to_numpy(dtype=np.float64)
-    return _Forecasting(words, X, y, years, (corpus.provenance,), frame)
+    return _Forecasting(words, X, y, frame["year"].to_numpy(dtype=np.int64), (record,), frame)

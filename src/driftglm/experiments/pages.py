@@ -12,7 +12,7 @@ TITLES = {
     "forecasting": "Volatility after annual reports, from their words",
     "text": "Words of documents, from source, place and economy",
 }
-TESTS = "Wilcoxon signed-rank tests"
+TESTS = "Wilcoxon's tests of documents; of years: Diebold and Mariano's test of their means"
 TOP_WORDS = "Largest coefficients, all years"
 N_TOP = 12
 _DIGITS = {"forecasting": 4, "text": 2}
@@ -79,10 +79,10 @@ def _size(result: Reproduction, variant: str, year: str, whose: str) -> str:
 def test_rows(result: Reproduction, variant: str) -> list[list[str]]:
     """Header and a row a test; no row if there is nothing to test."""
     frame = result.significance(variant)
-    rows = [["model", "against", "mean difference", "p", "p (Holm)"]]
+    rows = [["model", "against", "mean difference", "p", "p (Holm)", "p of years"]]
     for test in frame.to_dict("records"):
         difference = f"{test['mean_difference']:+.4g}"
-        p_values = [f"{test[name]:.2g}" for name in ("p_value", "p_holm")]
+        p_values = [f"{test[name]:.2g}" for name in ("p_value", "p_holm", "p_years")]
         rows.append([test["model"], test["other"], difference, *p_values])
     return rows
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 BASELINES = ("ridge-one", "ridge-all", "ridge-ts", "lasso-one", "lasso-all")
 DRIFT = ("exact", "variational", "learned")
 CONTESTANTS = (*BASELINES, *DRIFT)
+FURTHER = ("paper", "forecast")
+"""Of forecasting alone: the paper's own algorithm, and the learned prior that trusts its drift."""
+EVERYONE = (*BASELINES, "paper", "exact", "variational", "forecast", "learned")
 ADAPTIVE = "adaptive"
 
 
@@ -54,7 +57,7 @@ class PaperTable:
         if year not in self.figures:
             return None
         names = (*BASELINES, ADAPTIVE)
-        column = ADAPTIVE if model in DRIFT else model
+        column = ADAPTIVE if model in {*DRIFT, *FURTHER} else model
         return self.figures[year][names.index(column)] if column in names else None
 
     def overall(self, model: str) -> float | None:
@@ -91,6 +94,8 @@ FORECASTING = PaperTable(
 )
 FORECASTING_RATE = 1.0
 """Rate of the adaptive prior that the paper chose on its dev year."""
+RATES = (0.001, 0.01, 0.1, 1.0, 10.0)
+"""Rates among which the paper's own algorithm chooses on the dev year."""
 
 TEXT = PaperTable(
     label="negative log-likelihood / 1000",

@@ -103,9 +103,14 @@ class Reproduction:
         """Wilcoxon tests on the losses of single documents, Holm-corrected.
 
         Against the last of exact, variational and learned that took part; every pair if none did.
+        `p_years` and `p_years_holm` are Diebold and Mariano's test of the means of years, which
+        does not take documents of a year for independent; NaN if there is one year.
         """
         comparison = self.comparisons[variant or next(iter(self.comparisons))]
-        return comparison.significance(baseline=to_show(self.settings.models))
+        baseline = to_show(self.settings.models)
+        found = comparison.significance(baseline=baseline)
+        years = comparison.significance(baseline=baseline, method="diebold-mariano")
+        return found.assign(p_years=years["p_value"], p_years_holm=years["p_holm"])
 
     def _figure(self, losses: np.ndarray) -> float:
         """The figure of a table from the losses of single documents."""

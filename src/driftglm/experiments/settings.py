@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from driftglm.exceptions import DataError
-from driftglm.experiments.paper import CONTESTANTS, PaperTable
+from driftglm.experiments.paper import CONTESTANTS, EVERYONE, PaperTable
 
 Vocabulary = Literal["both", "all", "training"]
 ALL, TRAINING = "all", "training"
@@ -22,7 +22,8 @@ class Settings:
     Parameters
     ----------
     models
-        Contestants; all eight by default.
+        Contestants; eight by default. Forecasting also knows "paper", the paper's own algorithm,
+        and "forecast", the learned prior that trusts its drift.
     dev
         Year on which baselines are tuned: the paper's where the corpus has it, else the year
         before the first test year.
@@ -50,10 +51,10 @@ class Settings:
     vocabulary: Vocabulary = "both"
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.models if name not in CONTESTANTS]
+        unknown = [name for name in self.models if name not in EVERYONE]
         if unknown or not self.models:
             found = f"{unknown[0]!r} is no contestant" if unknown else "models is empty"
-            raise DataError(f"{found}; {', '.join(CONTESTANTS)} are allowed.")
+            raise DataError(f"{found}; {', '.join(EVERYONE)} are allowed.")
         if self.vocabulary not in {"both", ALL, TRAINING}:
             raise DataError(f"vocabulary={self.vocabulary!r}; 'both', 'all' or 'training'.")
         if self.test is not None and not self.test:
@@ -79,7 +80,7 @@ class Settings:
                 f"test year {missing[0]} is not among the years read ({_shown(known)}), or not "
                 f"after the dev year {dev}; choose others."
             )
-        names = tuple(name for name in CONTESTANTS if name in self.models)
+        names = tuple(name for name in EVERYONE if name in self.models)
         used = known[0], test[-1]
         return Settings(names, dev, test, used, self.ranks or paper.ranks, self.vocabulary)
 

@@ -19,7 +19,7 @@ from driftglm.exceptions import DataError
 from driftglm.experiments.contestants import text_model
 from driftglm.experiments.experiment_run import ExperimentRun, Task
 from driftglm.experiments.macro import ALL_FILES, macro_variables
-from driftglm.experiments.paper import TEXT
+from driftglm.experiments.paper import CONTESTANTS, FURTHER, TEXT
 from driftglm.experiments.result import Reproduction
 from driftglm.experiments.settings import Settings
 from driftglm.experiments.us_states import COUNTRY, place_indicators
@@ -85,6 +85,8 @@ def reproduce_text(
         raise DataError(f"the folder {folder.name!r} holds no table of documents. {HELP}")
     run = ExperimentRun("text", None if out is None else Path(out), n_jobs, verbose)
     given = settings or Settings()
+    if others := sorted({*given.models} & {*FURTHER}):
+        raise DataError(f"{others[0]!r} belongs to forecasting; {', '.join(CONTESTANTS)} do here.")
 
     def read() -> tuple[Task, Settings]:
         panel = load_text_panel(folder)

@@ -166,6 +166,20 @@ def count_words(
     return result
 
 
+def counted_words(counts: sp.csr_matrix, words: Sequence[str], settings: Settings) -> WordCounts:
+    """Words that are counted already, those ranked in all documents marked."""
+    first, last = ranks_of(settings)
+    # Of words as frequent as each other the first by name comes first, as when texts are counted.
+    order = np.argsort(np.asarray(words, dtype=object), kind="stable")
+    counts = sp.csr_matrix(counts)[:, order]
+    totals = np.asarray(counts.sum(axis=0, dtype=np.int64)).ravel()
+    ranked = np.argsort(-totals, kind="stable")[first - 1 : last]
+    chosen = ranked[totals[ranked] > 0]
+    if not chosen.size:
+        raise DataError(f"{counts.shape[1]} words are counted, none of rank {first} or beyond.")
+    return WordCounts(counts, tuple(str(words[i]) for i in order), chosen.astype(np.int64))
+
+
 def _ranked_words(
     corpus: TextCorpus, years: IntArray, settings: Settings, *, verbose: bool | None
 ) -> tuple[list[str], list[str]]:

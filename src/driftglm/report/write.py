@@ -54,11 +54,10 @@ def write_report(  # noqa: PLR0913 (parts that a page may have)
     ----------
     path
         Where to write; an existing file is replaced atomically.
-    model
+    model, comparison
         A fitted drift estimator or `DriftTextModel`; it need not have its data (`keep_data`). The
-        model of a table also knows which level the indicators of a column are compared with.
-    comparison
-        What `driftglm.evaluation.compare` returned.
+        model of a table also knows which level the indicators of a column are compared with. And
+        what `driftglm.evaluation.compare` returned.
     title, sentence
         Heading of the page (None: what it is about), and a sentence below it, e.g. on the data.
     settings
@@ -92,8 +91,7 @@ def write_report(  # noqa: PLR0913 (parts that a page may have)
         "top": top,
         "facts": facts(fitted, comparison, settings),
     } | _findings(fitted, comparison, feature_names, references)
-    if story is not None:
-        content["story"] = _told(story, fitted)
+    content |= {} if story is None else {"story": _told(story, fitted)}
     write_atomically(target, page(content).encode("utf-8", "replace"))
     return target
 
