@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from driftglm.baselines.gram import column_products
 from driftglm.baselines.krylov import ShiftedSystems
-from driftglm.baselines.lasso_kernel import descend_inplace, duality_gap
+from driftglm.baselines.lasso_kernel import descend_inplace, duality_gap, sweep_along_inplace
 
 
 @pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
@@ -51,3 +52,28 @@ def test_products_of_columns_dense_and_sparse(rng, density):
     X = rng.normal(size=(50, 12)) * (rng.random((50, 12)) < density)
     assert_allclose(column_products(sp.csr_array(X)), X.T @ X, atol=1e-12)
     assert_allclose(column_products(X), X.T @ X, atol=1e-12)
+
+
+def test_moves_along_sparse_columns_never_raise_the_objective(rng):
+    dense = rng.normal(size=(60, 25)) * (rng.random((60, 25)) < 0.3)
+    basis = np.linalg.qr(np.column_stack([np.ones(60), rng.normal(size=60)]))[0]
+    y, X = rng.normal(size=60) + dense[:, 3], sp.csc_array(dense)
+    columns = X.indptr.astype(np.int64), X.indices.view("u4"), X.data
+    net = np.ascontiguousarray(dense.T @ basis)
+    curvature = (dense**2).sum(axis=0) - (net**2).sum(axis=1)
+    beta, residual = np.zeros(25), y.copy()
+    state, some = (beta, residual, basis.T @ residual), np.arange(25)
+
+    def objective():
+        left = y - dense @ beta
+        left -= basis @ (basis.T @ left)
+        return 0.5 * left @ left + 2.0 * np.abs(beta).sum()
+
+    values = [objective()]
+    for k in range(12):
+        sweep_along_inplace(columns, net, curvature, some, state, 2.0, k % 3 > 0)
+        values.append(objective())
+    assert (np.diff(values) <= 1e-12).all()
+    assert values[-1] < values[0] - 1.0
+    assert_allclose(residual, y - dense @ beta, atol=1e-12)
+    assert_allclose(state[2], basis.T @ residual, atol=1e-12)

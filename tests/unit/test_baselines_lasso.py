@@ -25,6 +25,9 @@ def test_a_lasso_along_some_columns_is_the_lasso_along_all(
     along_all = clone(model).fit(X, y, sample_weight=weights)
     monkeypatch.setattr(lasso_quadratic, "SMALL", 1)
     monkeypatch.setattr(lasso_quadratic, "FEWEST_NEW", 3)
+    # Along sparse columns to the end, or by products after two sweeps.
+    monkeypatch.setattr(lasso_quadratic, "FEWEST_SWEEPS", 2)
+    monkeypatch.setattr(lasso_quadratic, "PRODUCT_COST", 0.0)
     for stored in (10**6, 5):
         monkeypatch.setattr(lasso_quadratic, "MOST_STORED", stored)
         along_some = clone(model).fit(X, y, sample_weight=weights)

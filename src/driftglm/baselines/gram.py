@@ -48,6 +48,8 @@ def column_products(X: Matrix) -> FloatArray:
 
 def scaled_rows(X: Matrix, scale: FloatArray) -> Matrix:
     """Every row times its own number."""
+    if (scale == 1.0).all():
+        return X
     if not is_sparse(X):
         return np.asarray(X) * scale[:, None]
     rows = X.tocsr()

@@ -1,4 +1,4 @@
-"""Coordinate descent for a lasso whose columns are known by their inner products alone."""
+"""Coordinate descent for a lasso, by inner products of its columns or along sparse columns."""
 
 from __future__ import annotations
 
@@ -96,41 +96,93 @@ def add_products_inplace(
 
 
 @kernel
-def products_with_all_inplace(
-    rows: SparseParts, columns: SparseParts, fresh: IntArray, out: FloatArray
-) -> None:
-    """Add inner products of some columns of a sparse matrix with all of them.
+def slopes_along(
+    columns: SparseParts, net: FloatArray, some: IntArray, residual: FloatArray, within: FloatArray
+) -> FloatArray:
+    """Slopes of the fit along some columns of a sparse matrix, the free columns at their best.
 
-    The matrix is given by rows and by columns. The cost is that of the rows where the columns are
-    not zero. Indices are unsigned: signed ones would be looked at twice.
+    `net` (n_columns, n_free) is what an orthonormal basis of the free columns explains of every
+    column, and `within` what it explains of the residual.
     """
-    starts, within, values = rows
-    column_starts, places, entries = columns
-    for k in range(fresh.shape[0]):
-        along = out[k]
-        for a in range(column_starts[fresh[k]], column_starts[fresh[k] + 1]):
-            entry, row = entries[a], places[a]
-            for b in range(starts[row], starts[row + 1]):
-                along[within[b]] += entry * values[b]
+    starts, places, entries = columns
+    out = np.zeros(some.shape[0])
+    for k in range(some.shape[0]):
+        j = some[k]
+        for a in range(starts[j], starts[j + 1]):
+            out[k] += entries[a] * residual[places[a]]
+        for f in range(within.shape[0]):
+            out[k] -= net[j, f] * within[f]
+    return out
 
 
 @kernel
-def products_with_some_inplace(
-    columns: SparseParts, fresh: IntArray, some: IntArray, n_rows: int, out: FloatArray
-) -> None:
-    """Add inner products of some columns of a sparse matrix with some others.
+def sweep_along_inplace(
+    columns: SparseParts,
+    net: FloatArray,
+    curvature: FloatArray,
+    some: IntArray,
+    state: tuple[FloatArray, FloatArray, FloatArray],
+    strength: float,
+    only_live: bool,
+) -> float:
+    """Move some coefficients, or those that are not zero, to their best, one after the other.
 
-    The cost is that of the others, once for every column.
+    `state` are beta, the residual and what the free columns explain of it, all kept in step. A move
+    costs as many operations as its column has entries. The largest gain is returned, doubled.
     """
     starts, places, entries = columns
-    full = np.zeros(n_rows)
-    for k in range(fresh.shape[0]):
-        for a in range(starts[fresh[k]], starts[fresh[k] + 1]):
-            full[places[a]] = entries[a]
-        for i in range(some.shape[0]):
-            total = 0.0
-            for b in range(starts[some[i]], starts[some[i] + 1]):
-                total += entries[b] * full[places[b]]
-            out[k, i] += total
-        for a in range(starts[fresh[k]], starts[fresh[k] + 1]):
-            full[places[a]] = 0.0
+    beta, residual, within = state
+    moved = 0.0
+    for k in range(some.shape[0]):
+        j = some[k]
+        old = beta[j]
+        if curvature[j] <= 0.0 or (only_live and old == 0.0):
+            continue
+        slope = 0.0
+        for a in range(starts[j], starts[j + 1]):
+            slope += entries[a] * residual[places[a]]
+        for f in range(within.shape[0]):
+            slope -= net[j, f] * within[f]
+        aim = slope + curvature[j] * old
+        beyond = max(abs(aim) - strength, 0.0)
+        change = (beyond if aim > 0.0 else -beyond) / curvature[j] - old
+        if change != 0.0:
+            for a in range(starts[j], starts[j + 1]):
+                residual[places[a]] -= change * entries[a]
+            for f in range(within.shape[0]):
+                within[f] -= change * net[j, f]
+            beta[j] = old + change
+            moved = max(moved, curvature[j] * change * change)
+    return moved
+
+
+@kernel
+def descend_along_inplace(
+    columns: SparseParts,
+    net: FloatArray,
+    curvature: FloatArray,
+    some: IntArray,
+    state: tuple[FloatArray, FloatArray, FloatArray],
+    right: FloatArray,
+    limits: tuple[float, float, float, int],
+) -> bool:
+    """As `descend_inplace`, of some columns of a sparse matrix that is gone through itself.
+
+    Coefficients that are not zero are moved several times for every time that all are.
+    """
+    energy, strength, largest_gap, most = limits
+    still = NEARLY_STILL * largest_gap
+    sweep = 0
+    while sweep < most:
+        sweep += 1
+        if sweep_along_inplace(columns, net, curvature, some, state, strength, False) == 0.0:
+            return True
+        slope = slopes_along(columns, net, some, state[1], state[2])
+        if duality_gap(state[0][some], slope, right[some], energy, strength) <= largest_gap:
+            return True
+        for _ in range(GAP_EVERY):
+            sweep += 1
+            moved = sweep_along_inplace(columns, net, curvature, some, state, strength, True)
+            if moved <= still:
+                break
+    return False

@@ -27,7 +27,16 @@ from scipy.sparse import csr_array
 from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import column_kernels as kernels
-from driftglm.design.base import Cells, Entries, Pair, RowArray, RowState, UpdateBlock
+from driftglm.design.base import (
+    NO_EFFECTS,
+    Cells,
+    Effects,
+    Entries,
+    Pair,
+    RowArray,
+    RowState,
+    UpdateBlock,
+)
 from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.layout import columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import Scores, scores_of
@@ -265,10 +274,17 @@ class ColumnDesign:
         return scores_of(self._along(basis), taken, self.step_offsets)
 
     def update_blocks(
-        self, order: IntArray, rows: RowState, weighed: Pair, paths: Pair, *, fixed: bool
+        self,
+        order: IntArray,
+        rows: RowState,
+        weighed: Pair,
+        paths: Pair,
+        *,
+        fixed: bool,
+        effects: Effects = NO_EFFECTS,
     ) -> Iterator[UpdateBlock]:
         """One block of all features in `order`: the rows are at hand."""
-        del paths, fixed
+        del paths, fixed, effects
         columns = *self._entries, self.center, weighed[1]
         yield UpdateBlock(order, (columns, columns), rows, weighed[0])
 
