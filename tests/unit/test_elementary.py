@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from driftglm.priors.elementary import LEAST, MOST, SMALLEST, exp_inplace, log_inplace, total
+from driftglm._elementary import LEAST, MOST, SMALLEST, exp_inplace, log_inplace, total
 
 N_PLAIN = 300
 ULP = np.finfo(float).eps

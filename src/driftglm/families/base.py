@@ -94,6 +94,8 @@ class Family(ABC):
     more_classes: ClassVar[str | None] = None
     two_classes: ClassVar[str | None] = None
     """The family for more than two classes, where this one is for two; and the other way round."""
+    takes_shares: ClassVar[bool] = False
+    """Whether rows with one eta have the log-likelihood of their mean y, weights added up."""
     quadratic: ClassVar[bool] = False
     """Whether the model above is exact, so that its curvature never changes."""
     shape_range: ClassVar[tuple[float, float] | None] = None

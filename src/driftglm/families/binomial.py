@@ -119,6 +119,7 @@ class Binomial(Family):
     metric_label: ClassVar[str] = "log loss"
     more_classes: ClassVar[str | None] = "multinomial"
     has_noise: ClassVar[bool] = False
+    takes_shares: ClassVar[bool] = True
     bound: bool = True
 
     @property

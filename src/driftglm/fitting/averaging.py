@@ -200,7 +200,8 @@ class _FoundDirections:
         if self.last is None or n_rows >= GROWTH * self.n_rows:
             raw, order = cut.design()
             design = cut.centered(raw, order)
-            directions = Directions.of(cut, design, design.units(cut.weights[order]), self.prior)
+            unit = design.units(cut.design_weights(order))
+            directions = Directions.of(cut, design, unit, self.prior)
             whole = self.rows.design()[0]
             # Far from zero a difference of two projections would lose digits.
             near = isinstance(design, ColumnDesign) and not design.shift.any()

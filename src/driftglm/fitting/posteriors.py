@@ -112,6 +112,7 @@ def infer_posterior(
     """
     settings = runs.settings
     _refuse_lbfgs(settings)
+    rows = rows.merged()
     responses = rows.responses()
     views, raw, order = views_of(responses, None if earlier is None else earlier.view)
     most = settings.max_iter if len(views) == 1 else min(settings.max_iter, RACE)
@@ -119,7 +120,7 @@ def infer_posterior(
     for view in views:
         viewed = [replace(each, per_step_share=view.per_step_share) for each in responses]
         design = viewed[0].centered(raw, order)
-        unit = design.units(viewed[0].weights[order])
+        unit = design.units(viewed[0].design_weights(order))
         directions = directions or Directions.of(viewed[0], design, unit, prior)
         shared = directions.shared(design)
         directions = directions.projecting(design, shared)

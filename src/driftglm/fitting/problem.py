@@ -42,7 +42,7 @@ class Posed:
 def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: Settings) -> Posed:
     """The problems of some responses, over a design whose rows are theirs in `order`."""
     offsets = [rows.offset[order] for rows in responses]
-    weights, together = responses[0].weights[order], responses[0].row_groups(order)
+    weights, together = responses[0].design_weights(order), responses[0].row_groups(order)
     families, coupling = _coupled(responses[0].family, offsets, weights, settings)
     problems = tuple(
         Problem(
@@ -51,7 +51,7 @@ def pose(responses: Sequence[Rows], design: Design, order: IntArray, settings: S
             intercepts=rows.intercepts(order),
             noise=_noise(rows, settings),
             shape=_shape(rows, settings.given_noise),
-            y=rows.target[order],
+            y=rows.design_target(order),
             weights=weights,
             offset=offset,
             static=rows.static[~rows.always_in],

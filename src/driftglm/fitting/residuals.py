@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm.design import ColumnDesign
 from driftglm.families.base import CERTAIN
 from driftglm.fitting.rows import Rows
 from driftglm.objective import Posterior, Problem, State
@@ -82,6 +84,8 @@ def row_checks(
 
     Row n of the design is row `order[n]` of the rows.
     """
+    if rows.place is not None:
+        problems, states, order = _of_given_rows(rows, rows.place, problems, states)
     family, y, weights = rows.family, rows.y[order], rows.weights[order]
     ends = [_End.of(*pair) for pair in zip(problems, states, strict=True)]
     noise = problems[0].by_row(states[0].noise)
@@ -114,6 +118,29 @@ def row_checks(
         minimum=low.astype(np.float64),
         maximum=high.astype(np.float64),
     )
+
+
+def _of_given_rows(
+    rows: Rows, place: IntArray, problems: Sequence[Problem], states: Sequence[State]
+) -> tuple[list[Problem], list[State], IntArray]:
+    """Problems and states as they would be had equal rows not been merged, and the rows' order.
+
+    Their designs know which step a row belongs to, and nothing else.
+    """
+    order = np.argsort(rows.codes, kind="stable")
+    place, steps = place[order], np.arange(rows.n_timesteps + 1)
+    given = {
+        "y": rows.target[order],
+        "weights": rows.weights[order],
+        "step_offsets": np.searchsorted(rows.codes[order], steps),
+    }
+    wider = []
+    for problem in problems:
+        design = replace(cast("ColumnDesign", problem.design), step_offsets=given["step_offsets"])
+        parts = {"y": given["y"], "weights": given["weights"], "offset": problem.offset[place]}
+        wider.append(Problem(**problem.parts() | parts | {"design": design}))
+    found = [replace(s, eta=s.eta[place], eta_variance=s.eta_variance[place]) for s in states]
+    return wider, found, order
 
 
 def without_own(

@@ -20,6 +20,7 @@ from driftglm.families import Family
 from driftglm.families.base import Scale
 from driftglm.fitting.coefficients import Step
 from driftglm.fitting.column_checks import check_ranges, column_ranges
+from driftglm.fitting.equal_rows import equal_rows
 from driftglm.fitting.reading import OF_GROUPS, PER_ROW, Reading, Vectors
 from driftglm.fitting.starts import Init, StartData, start_paths
 from driftglm.objective import Groups, Intercepts
@@ -56,6 +57,8 @@ class Rows:
         Least and largest value of every column, (n_features,) each, where they are known.
     laid_out
         What `design` gives, where it was made before, for several fits.
+    place
+        (n_rows,) row of the design that stands for a row, where equal rows were merged.
     group, occasion, n_groups
         Number of every row's group and of the step in which its effect is drawn, None where rows do
         not belong together, and how many groups there are.
@@ -79,6 +82,7 @@ class Rows:
     threads: int = 1
     ranges: tuple[FloatArray, FloatArray] | None = None
     laid_out: tuple[Design, IntArray] | None = None
+    place: IntArray | None = None
     group: IntArray | None = None
     occasion: IntArray | None = None
     n_groups: int = 0
@@ -128,6 +132,8 @@ class Rows:
         if self.laid_out is None:
             return self.take(self.codes < step)
         raw, order = self.laid_out
+        if self.place is not None:
+            order = np.argsort(self.codes, kind="stable")
         chosen = order[: int(np.count_nonzero(self.codes < step))]
         if not chosen.size:
             raise DataError(f"there is no row before step {step}; a fit needs some.")
@@ -135,12 +141,47 @@ class Rows:
         inherited = {f.name: getattr(self, f.name) for f in fields(Rows) if f.init}
         changed: dict[str, Any] = {name: getattr(self, name)[chosen] for name in self.row_fields}
         changed |= {"X": None, "n_timesteps": n_steps, "per_step_share": None, "ranges": None}
-        changed["laid_out"] = cast("ColumnDesign", raw).before(n_steps), np.arange(chosen.size)
+        design, own = cast("ColumnDesign", raw).before(n_steps), np.arange(chosen.size)
+        if self.place is not None:
+            position = np.empty(self.codes.size, dtype=np.int64)
+            position[chosen] = own
+            own = position[self.laid_out[1][: design.n_rows]]
+            changed["place"] = self.place[chosen]
+        changed["laid_out"] = design, own
         return EarlierRows(**(inherited | changed), whole=self, chosen=chosen)
 
     def shared(self) -> Rows:
         """The same rows, their columns laid out once for several fits."""
-        return replace(self, laid_out=self.design())
+        merged = self.merged()
+        return replace(merged, laid_out=merged.design())
+
+    def merged(self) -> Rows:
+        """The same rows for a posterior: equal ones are one row of the design."""
+        family = self.family
+        single = not family.quadratic and not family.coupled and self.group is None
+        if self.laid_out is not None or not single:
+            return self
+        targets = [] if family.takes_shares else list(np.atleast_2d(self.y.T))
+        found = equal_rows(self.X, self.codes, [self.exposure, *targets])
+        if found is None:
+            return self
+        first, place = found
+        kept = self.ordinary[first], self.codes[first], self.n_timesteps
+        design, _ = ColumnDesign.from_matrix(*kept, compact=True, threads=self.threads)
+        return replace(self, laid_out=(design, first), place=place)
+
+    def design_weights(self, order: IntArray) -> FloatArray:
+        """Weights of the design's rows, which are those of `order`."""
+        if self.place is None:
+            return self.weights[order]
+        return np.bincount(self.place, self.weights, order.size)
+
+    def design_target(self, order: IntArray) -> FloatArray:
+        """What the design's rows are fitted to; the mean of shares that were merged."""
+        if self.place is None or not self.family.takes_shares:
+            return self.target[order]
+        sums = np.bincount(self.place, self.weights * self.target, order.size)
+        return np.asarray(sums / self.design_weights(order))
 
     def constant(self) -> Rows:
         """The same rows for coefficients that do not move."""
@@ -179,6 +220,7 @@ class Rows:
             per_step_share=None,  # it was computed from all rows, as were the ranges
             ranges=None,
             laid_out=None,
+            place=None,
         )
 
     def extended(self, X: Matrix, later: Vectors) -> Rows:
@@ -199,6 +241,7 @@ class Rows:
             n_timesteps=max(self.n_timesteps, n_steps),
             ranges=None,
             laid_out=None,
+            place=None,
         )
 
     def column_sums(self) -> FloatArray:
@@ -252,12 +295,11 @@ class Rows:
         if not self.intercept:
             return np.zeros((self.n_timesteps, columns.shape[1]))
         design, order = ColumnDesign.from_matrix(columns, self.codes, self.n_timesteps)
-        return design.centered(self._exposed[order]).mean.T
+        return design.centered(self._exposed(self.weights[order], order)).mean.T
 
-    @property
-    def _exposed(self) -> FloatArray:
+    def _exposed(self, weights: FloatArray, rows: IntArray) -> FloatArray:
         """Weights for the mean of a column: counts with exposure are rates with weights."""
-        return self.weights * np.exp(self.exposure)
+        return np.asarray(weights * np.exp(self.exposure[rows]))
 
     def _always_in_columns(self) -> FloatArray:
         return dense(self.X[:, np.flatnonzero(self.always_in)])
@@ -274,7 +316,8 @@ class Rows:
         """The same, centred if there is an intercept."""
         if not self.intercept:
             return design
-        return design.centered(self._exposed[order], self.per_step_share)
+        weights = self._exposed(self.design_weights(order), order)
+        return design.centered(weights, self.per_step_share)
 
     def sample(self) -> RowSample:
         """What the shared directions are found from."""

@@ -51,7 +51,7 @@ def views_of(
     if chosen is not None:
         return [residual if chosen == "residual" else per_step], raw, order
     moved = max(v / each.scale.reference for (_, v), each in zip(found, responses, strict=True))
-    columns = raw.movement(responses[0].weights[order]).max(initial=0.0)
+    columns = raw.movement(responses[0].design_weights(order)).max(initial=0.0)
     if moved < INTERCEPTS_MOVE or columns < COLUMNS_MOVE:
         return [per_step], raw, order
     return [per_step, residual], raw, order

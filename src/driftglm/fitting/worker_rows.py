@@ -75,6 +75,10 @@ class WorkerRows(Rows):
         """These rows: the workers have laid their columns out already."""
         return self
 
+    def merged(self) -> WorkerRows:
+        """These rows: nobody has seen them all."""
+        return self
+
     def pooled(self) -> WorkerRows:
         """The same rows in one step, opened anew; whoever asks for it closes it."""
         vectors = self.blocks.vectors

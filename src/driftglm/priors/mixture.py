@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from driftglm._elementary import SMALLEST, exp_inplace, log_inplace, total
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.base import Boundary
 from driftglm.priors.chain import alpha_of_rho
-from driftglm.priors.elementary import SMALLEST, exp_inplace, log_inplace, total
 from driftglm.priors.gaussian_path import HUGE
 
 NEGLIGIBLE = 1e-10

@@ -19,6 +19,7 @@ from driftglm.priors import weights
 from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Snapshot
+from driftglm.solvers.leaps import creeps
 from driftglm.solvers.path_work import PathWork
 from driftglm.solvers.stopping import Movement
 
@@ -30,6 +31,8 @@ evidences are still far from final and a component lost is lost for good, more i
 RARE = 0.1
 """Paths less likely than this to matter are updated once a round, the others N_INNER times more."""
 N_INNER = 4
+N_LEAPS = 3
+"""Leaps in a round, where passes creep."""
 FEW_LIVE = 20
 """Live paths are few where all paths are more than so many times as many."""
 RISE, RISE_SLOW = 0.1, 0.02
@@ -243,9 +246,15 @@ class _Climb:
         self._settle()
 
     def round(self, *, live: bool) -> None:
-        """Every path once, and a few times more those that may matter."""
+        """Every path once, and a few times more those that may matter.
+
+        A leap in the first round, when next to nothing is settled, may end at a lower bound.
+        """
+        leaps = bool(self.run.history) and len(self.works) == 1 and creeps(self.works[0].problem)
         self.all_paths()
-        if live:
+        if live and leaps:
+            self.leaping_paths()
+        elif live:
             self.live_paths()
 
     def all_paths(self) -> None:
@@ -265,6 +274,23 @@ class _Climb:
             if not self.run.exhausted:
                 self._update_live()
                 self._record()
+
+    def leaping_paths(self) -> None:
+        """More of them, with a leap after every second one."""
+        work = self.works[0]
+        for _ in range(N_LEAPS):
+            means = [work.state.beta.copy()]
+            for _ in range(2):
+                if self.run.exhausted:
+                    return
+                self._update_live()
+                self._record()
+                means.append(work.state.beta.copy())
+            backup, live = work.state.copy(), work.state.inclusion > RARE
+            changed = work.leap((means[0], means[1], means[2]))
+            work.update(work.order[(live | changed)[work.order]])
+            if not work.problem.value(work.state) > self.run.history[-1]:
+                work.restart(backup)
 
     def _update_live(self, times: int = 1) -> None:
         for _ in range(times):

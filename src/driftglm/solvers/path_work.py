@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.objective import Bound, Posterior
 from driftglm.priors.mixture import Components, Tables
 from driftglm.priors.seasons import SeasonalComponents, SeasonTables
@@ -19,10 +19,13 @@ from driftglm.solvers.groups import (
     with_unknown_effects,
 )
 from driftglm.solvers.intercepts import average_intercepts
+from driftglm.solvers.leaps import Means, leap
 from driftglm.solvers.path_updates import update_paths_inplace, update_seasonal_paths_inplace
 from driftglm.solvers.rowstate import RowWork
 from driftglm.solvers.shared import update_shared
 
+UNKNOWN = -1.0
+"""In the place of the probabilities of a path whose posterior is not that of its means."""
 CAUTION = 0.25
 """Damping of the one step that is not checked: the first from paths given as a start."""
 CLOSE = 1e-3
@@ -154,6 +157,16 @@ class PathWork(RowWork):
             last, value = value, self.problem.value(self.state)
             if value - last < FIRST_RISE:
                 break
+
+    def leap(self, means: Means) -> BoolArray:
+        """Go ahead where two passes lead; whose means have changed must be updated next."""
+        change = leap(means, self.squares)
+        changed = np.asarray(change.any(axis=1))
+        self.state.beta += change
+        self.state.eta += self.problem.design.eta(change)
+        self.state.log_likelihood = None
+        self.state.phi[changed] = UNKNOWN
+        return changed
 
     def update(self, order: IntArray) -> None:
         """One pass over intercepts, the paths in `order` and the noise."""
