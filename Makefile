@@ -5,12 +5,15 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo readme test test-all test-peers browser lint format bench clean
+PIP := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo readme test test-all test-peers test-oldest browser lint format bench docs docs-fast docs-browser wheel wheel-test review clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "driftglm needs Python 3.11 or newer; set PYTHON=python3.11")'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot,report,parquet,test,lint]'
+	$(BIN)/python $(PIP) --upgrade 'pip>=25.1'
+	$(BIN)/python $(PIP) -e '.[plot,report,parquet]' --group test --group lint
 	touch $@
 
 demo: $(READY)
@@ -24,7 +27,7 @@ test: $(READY)
 	$(BIN)/python -m pytest --ignore=tests/browser
 
 test-all: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[oracle]'
+	$(BIN)/python $(PIP) --group oracle
 	$(BIN)/python -m pytest -m ''
 
 # The only target that installs something outside of $(VENV): chromium, where there is none.
@@ -32,7 +35,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 browser: $(READY)
 	command -v chromium > /dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install --yes chromium; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[report,browser]'
+	$(BIN)/python $(PIP) --group browser
 	DRIFTGLM_BROWSER=required $(BIN)/python -m pytest tests/browser
 
 lint: $(READY)
@@ -40,7 +43,8 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/codespell src tests docs benchmarks README.md CONTRIBUTING.md CHANGELOG.md
+	$(BIN)/codespell src tests docs benchmarks tools changelog.d *.md
+	$(BIN)/python tools/changelog.py check
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -52,7 +56,8 @@ BENCH_READY := $(BENCH)/.ready
 
 $(BENCH_READY): pyproject.toml
 	$(PYTHON) -m venv --clear $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	$(BENCH)/bin/python $(PIP) --upgrade 'pip>=25.1'
+	$(BENCH)/bin/python $(PIP) -e . --group bench
 	touch $@
 
 bench: $(BENCH_READY)
@@ -62,5 +67,71 @@ bench: $(BENCH_READY)
 test-peers: $(BENCH_READY)
 	$(BENCH)/bin/python -m pytest tests/unit/test_peers.py tests/unit/test_peers_running.py
 
+# The site, in an environment of its own; a warning is an error, and every example is run.
+DOCS := .venv-docs
+DOCS_READY := $(DOCS)/.ready
+SITE := build/site/dev
+
+$(DOCS_READY): pyproject.toml
+	$(PYTHON) -m venv --clear $(DOCS)
+	$(DOCS)/bin/python $(PIP) --upgrade 'pip>=25.1'
+	$(DOCS)/bin/python $(PIP) -e . --group docs
+	touch $@
+
+docs: $(DOCS_READY)
+	rm -rf $(SITE) docs/tutorials docs/examples docs/backreferences
+	$(DOCS)/bin/sphinx-build --fail-on-warning --keep-going -q -b html docs $(SITE)
+	@echo "open $(SITE)/index.html"
+
+# The pages without the examples, in about a minute: for those who write them, and before a change lands.
+docs-fast: $(DOCS_READY)
+	DRIFTGLM_DOCS=fast $(DOCS)/bin/sphinx-build --fail-on-warning --keep-going -q -b html docs build/site/fast
+
+# What `make docs` made, in chromium: errors, network, accessibility; pictures in build/screenshots.
+docs-browser: $(READY)
+	$(BIN)/python $(PIP) --group browser
+	DRIFTGLM_SITE=$(SITE) $(BIN)/python -m pytest tests/browser/test_site.py
+
+# The core of the suite against the oldest versions that pyproject.toml allows.
+OLDEST := .venv-oldest
+OLDEST_READY := $(OLDEST)/.ready
+
+$(OLDEST_READY): pyproject.toml tools/floors.py
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python $(PIP) --upgrade 'pip>=25.1'
+	$(OLDEST)/bin/python tools/floors.py > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python $(PIP) -e '.[plot,report,parquet,excel,formula]' --group test -c $(OLDEST)/oldest.txt
+	touch $@
+
+test-oldest: $(OLDEST_READY)
+	$(OLDEST)/bin/python -m pytest -p no:cacheprovider -m 'not slow and not newest' tests/unit tests/oracle tests/cli
+
+# Sdist and wheel, and what a user without rights and without the repository makes of each.
+WHEEL := .venv-wheel
+WHEEL_READY := $(WHEEL)/.ready
+
+$(WHEEL_READY): pyproject.toml
+	$(PYTHON) -m venv --clear $(WHEEL)
+	$(WHEEL)/bin/python $(PIP) --upgrade 'pip>=25.1'
+	$(WHEEL)/bin/python $(PIP) --group wheel
+	touch $@
+
+wheel: $(WHEEL_READY)
+	rm -rf dist
+	$(WHEEL)/bin/python -m build --outdir dist .
+	$(WHEEL)/bin/twine check --strict dist/*
+
+wheel-test: wheel
+	PYTHON=$(PYTHON) tools/wheel_test.sh dist
+
+# What reviewers of Python projects look for. Exceptions, each with its reason, are in pyproject.toml.
+review: $(READY)
+	$(BIN)/python $(PIP) --group review
+	$(BIN)/sp-repo-review .
+	$(BIN)/zizmor --offline --persona=pedantic .github/workflows
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
 clean:
-	rm -rf $(VENV) $(BENCH) .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .bench-results
+	rm -rf $(VENV) $(BENCH) $(DOCS) $(OLDEST) $(WHEEL) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache .bench-results

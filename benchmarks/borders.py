@@ -2,7 +2,7 @@
 
     python benchmarks/borders.py [--list] [--all] [--package solvers] [--until solve]
 
-The demo's table is written to a CSV file and `driftglm fit` is run on it in this process, under
+A table (weekly volatility) is written to a CSV file and `driftglm fit` is run on it in this process, under
 `sys.setprofile`. A package is the first name under driftglm (cli, tables, estimators, ...; a
 module that lies there itself, such as `objective`, is one too). Modules are imported before, so
 that decorators and class bodies do not count; neither do compiled kernels, where the way ends, nor
@@ -170,10 +170,10 @@ def import_all():
 
 
 def profiled(package, until):
-    """The record of `driftglm fit` on the demo's table."""
+    """The record of `driftglm fit` on weekly volatility."""
     import_all()
     from driftglm.cli.main import app
-    from driftglm.demo.run import SPEC, load_volatility
+    from volatility import SPEC, load_volatility
 
     frame = load_volatility().frame
     record = Record(len(frame), package, until)

@@ -26,7 +26,7 @@ from sklearn.metrics import log_loss, mean_poisson_deviance, mean_squared_error
 from worlds import reference_worlds
 
 from driftglm import DriftRegressor
-from driftglm.demo.run import DEV, SPEC, load_volatility
+from volatility import DEV, SPEC, load_volatility
 from driftglm.design import directions as design_directions
 from driftglm.estimators import base
 from driftglm.fitting import fits, posteriors, rows

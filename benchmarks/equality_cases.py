@@ -13,7 +13,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files as package_files
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -771,10 +770,9 @@ def driftglm_command(*words):
 
 
 def demo_csv(folder):
-    """The demo's table as a file."""
-    data = package_files("driftglm.demo").joinpath("volatility.csv.gz").read_bytes()
+    """The table of weekly volatility as a file."""
     path = Path(folder) / "volatility.csv.gz"
-    path.write_bytes(data)
+    path.write_bytes(Path(__file__).with_name(path.name).read_bytes())
     return path
 
 
@@ -782,7 +780,7 @@ DEMO = ("--target", "log_volatility", "--time", "year", "--drop", "week")
 
 
 def command_line(prior):
-    """`driftglm fit` and `driftglm predict` on the demo's table."""
+    """`driftglm fit` and `driftglm predict` on weekly volatility."""
     with tempfile.TemporaryDirectory() as folder:
         path, model = demo_csv(folder), Path(folder) / "model.drift"
         said = driftglm_command("fit", path, *DEMO, "--prior", prior, "-o", model, "--json")
@@ -797,7 +795,7 @@ def command_line(prior):
 
 
 def demo_table():
-    """`driftglm compare` on the demo's table, two test years."""
+    """`driftglm compare` on weekly volatility, two test years."""
     with tempfile.TemporaryDirectory() as folder:
         path, out = demo_csv(folder), Path(folder) / "out"
         names = "ridge-all,ridge-ts,lasso-all,lasso-one,exact,variational,learned"
@@ -832,7 +830,7 @@ def text_command():
 
 
 def commands():
-    """The command line and the demo's table."""
+    """The command line and a table."""
     for prior in ("learned", "exact"):
         yield Case(f"command line: demo, {prior}", lambda p=prior: command_line(p))
     yield Case("command line: demo, compare", demo_table)

@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from driftglm import DriftClassifier, DriftGLM, DriftPoissonRegressor, DriftRegressor
 from driftglm.baselines import LassoAll, RidgeAll
-from driftglm.demo.run import SPEC, load_volatility
+from volatility import SPEC, load_volatility
 from driftglm.experiments.words import WordSelector
 from driftglm.fitting.averaged import steps_of
 from driftglm.tables.encoder import encode

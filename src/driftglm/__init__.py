@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         DriftRegressor,
         DriftTextModel,
     )
+    from driftglm.solvers.sampling import Sampling
 
 __version__ = _version("driftglm")
 
@@ -24,6 +25,7 @@ __all__ = [
     "DriftPoissonRegressor",
     "DriftRegressor",
     "DriftTextModel",
+    "Sampling",
     "__version__",
     "baselines",
     "datasets",
@@ -47,6 +49,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'driftglm' has no attribute {name!r}")
     if name == "load":
         return import_module("driftglm.persistence").load
+    if name == "Sampling":
+        return import_module("driftglm.solvers.sampling").Sampling
     if name.startswith("Drift"):
         return getattr(import_module("driftglm.estimators"), name)
     return import_module(f"driftglm.{name}")

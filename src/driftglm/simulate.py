@@ -30,6 +30,13 @@ class Panel:
         Noise variance or dispersion, for families that have one.
     mean, mean_next
         E[y] of every row: the mean, the probability of 1, or the rate.
+
+    Examples
+    --------
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_timesteps=3, rows_per_step=10, n_features=2)
+    >>> panel.X.shape, panel.X_next.shape, panel.coef_path.shape
+    ((30, 2), (10, 2), (4, 2))
     """
 
     X: FloatArray
@@ -109,6 +116,13 @@ class Text:
         (T + 1, V) log shares of a document without effects.
     planted
         (F, V) whether a path is not zero.
+
+    Examples
+    --------
+    >>> from driftglm.simulate import simulate_text
+    >>> text = simulate_text(n_words=20, n_effects=2)
+    >>> text.counts.shape[1], text.effects.shape[1], text.planted.shape
+    (20, 2, (2, 20))
     """
 
     counts: csr_array

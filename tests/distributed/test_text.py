@@ -113,6 +113,17 @@ def test_averages_refit_on_workers_too():
     np.testing.assert_allclose(*weights, atol=1e-9)
 
 
+@pytest.mark.parametrize("bursts", ["estimate", None])
+def test_counts_on_workers_are_averaged_as_in_one_process(bursts):
+    """Fits as of earlier steps are made there; a step that judges comes here in pieces."""
+    given = {"extrapolate": "average", "burstiness": bursts}
+    found, expected = fitted(in_blocks(), **given), fitted(**given)
+    assert_same(found, expected)
+    for name in ("extrapolation_weights_", "extrapolation_scores_"):
+        pair = (getattr(each, name).to_numpy() for each in (found, expected))
+        np.testing.assert_allclose(*pair, rtol=1e-9, err_msg=name)
+
+
 def test_a_client_that_nobody_asked_for_does_nothing(monkeypatch):
     def refuse(*_):
         raise AssertionError("a task was sent")
@@ -352,8 +363,6 @@ def test_blocks_that_do_not_fit_together_are_refused():
     for wrong in (da.from_array(np.ones(5)), [dask.delayed(COUNTS[:, :40]), COUNTS[:, 40:]]):
         with pytest.raises(DataError, match="a dask array"):
             fitted(wrong)
-    with pytest.raises(DataError, match="'forecast' or 'hold'"):
-        fitted(side_by_side(), extrapolate="average")
 
 
 def test_bursts_on_workers_are_those_of_a_local_fit():

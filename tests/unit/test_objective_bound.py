@@ -195,7 +195,7 @@ def dense_elbo(bound, data, posterior):
 
 
 def prior_of_weights(bound, posterior):
-    """Three nonzero features, half of them constant where components may drift, and a zero."""
+    """Three nonzero features, half of them constant where components may drift, and three zeros."""
     total = 0.0
     components = posterior.components
     for g, static in enumerate((False, True)[: bound.n_groups]):
@@ -203,7 +203,7 @@ def prior_of_weights(bound, posterior):
         kinds = [constant] if static else [constant, ~components.is_static]
         means = [posterior.log_pi[g, kind].mean() for kind in kinds if kind.any()]
         total += bound.prior.prior_count * np.mean(means)
-        total += posterior.log_pi[g, components.is_zero].sum()
+        total += bound.prior.prior_count * posterior.log_pi[g, components.is_zero].sum()
     return total
 
 
@@ -262,8 +262,8 @@ def test_every_term_of_the_value_counts(rng):
     assert_allclose(value - bound.value(other), 0.25 * square / state.noise[0], rtol=1e-9)
     other = state.copy()
     other.log_pi = other.log_pi - 2.0
-    # Three features, and in the prior of each of the two groups three more and a zero.
-    assert_allclose(value - bound.value(other), 2.0 * (3 + 2 * 4), rtol=1e-6)
+    # Three features, and in the prior of each of the two groups six more.
+    assert_allclose(value - bound.value(other), 2.0 * (3 + 2 * 6), rtol=1e-6)
     other = state.copy()
     other.intercept_variance = other.intercept_variance.copy()
     other.intercept_variance[0, 1] += 0.5

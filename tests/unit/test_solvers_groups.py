@@ -146,6 +146,8 @@ COLUMNS = {
     "dense": lambda rng: rng.normal(size=(60, 3)),
     "sparse": lambda rng: sp.csr_matrix(rng.normal(size=(60, 3)) * (rng.random((60, 3)) < 0.3)),
     "binary": lambda rng: sp.csr_matrix((rng.random((60, 3)) < 0.3).astype(float)),
+    "rare": lambda rng: sp.csr_matrix(rng.normal(size=(60, 3)) * (rng.random((60, 3)) < 0.08)),
+    "a few ones": lambda rng: sp.csr_matrix((rng.random((60, 3)) < 0.08).astype(float)),
 }
 
 

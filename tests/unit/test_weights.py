@@ -40,10 +40,12 @@ def test_static_features_need_a_constant_component():
         start_weights(prior, components, MIXED)
 
 
-def test_the_prior_counts_for_features_that_are_not_zero_and_for_one_that_is():
-    counts = prior_counts(PRIOR, COMPONENTS, start_weights(PRIOR, COMPONENTS, MIXED))
-    assert_allclose(counts.sum(axis=1), PRIOR.prior_count + 1, rtol=1e-14)
-    assert_array_equal(counts[:, COMPONENTS.is_zero], 1.0)
+def test_the_prior_is_fair_between_zero_and_not_zero_and_between_constant_and_drifting():
+    pi = start_weights(PRIOR, COMPONENTS, MIXED)
+    counts = prior_counts(PRIOR, COMPONENTS, pi)
+    assert_allclose(counts.sum(axis=1), 2 * PRIOR.prior_count, rtol=1e-14)
+    assert_array_equal(counts[:, COMPONENTS.is_zero], PRIOR.prior_count)
+    assert_array_equal(counts > 0, pi > 0)
     drifting = ~COMPONENTS.is_static
     assert_allclose(counts[0, drifting].sum(), PRIOR.prior_count / 2, rtol=1e-14)
     assert_allclose(counts[0, drifting], counts[0, drifting][0], rtol=1e-12)
@@ -54,7 +56,7 @@ def test_the_prior_counts_for_features_that_are_not_zero_and_for_one_that_is():
 
 def test_no_component_but_zero_leaves_the_prior_zero_to_count():
     only = COMPONENTS.take(COMPONENTS.is_zero)
-    assert_array_equal(prior_counts(PRIOR, only, np.ones((1, 1))), [[1.0]])
+    assert_array_equal(prior_counts(PRIOR, only, np.ones((1, 1))), [[PRIOR.prior_count]])
 
 
 def test_without_a_count_the_prior_adds_nothing():

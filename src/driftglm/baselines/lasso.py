@@ -104,6 +104,15 @@ class LassoOne(_Lasso):
 
     The parameters are those of `LassoAll`, without `window`. ``strength=None`` is settled by
     fitting the step before the last and scoring on the last.
+
+    Examples
+    --------
+    >>> from driftglm.baselines import LassoOne
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=20, n_active=3)
+    >>> model = LassoOne(30.0).fit(panel.X, panel.y, time=panel.time)
+    >>> int((model.coef_ != 0).sum()) < 20
+    True
     """
 
     _text_kind: ClassVar[TextKind] = TextKind("lasso", "one")

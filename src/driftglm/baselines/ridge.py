@@ -46,6 +46,14 @@ class RidgeOne(_Ridge):
 
     The parameters are those of `RidgeAll`, without `window`. ``strength=None`` is settled by
     fitting the step before the last and scoring on the last.
+
+    Examples
+    --------
+    >>> from driftglm.baselines import RidgeOne
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=5)
+    >>> RidgeOne(1.0).fit(panel.X, panel.y, time=panel.time).predict(panel.X_next).shape
+    (200,)
     """
 
     _text_kind: ClassVar[TextKind] = TextKind("ridge", "one")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from typer import Option
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from driftglm._typing import FloatArray
     from driftglm.data.timesteps import Freq
     from driftglm.evaluation import Comparison, RollingOrigin
-    from driftglm.fitting.settings import Seasonality
     from driftglm.tables import Table, TableModel, TableSpec
     from driftglm.tables.model import Training
 
@@ -84,6 +83,7 @@ def command(  # noqa: PLR0913
     family: opt.FamilyOption = "auto",
     metric: MetricOption = "auto",
     seasonality: opt.SeasonalityOption = "auto",
+    draws: opt.DrawsOption = 0,
     jobs: opt.Jobs = 1,
     json: opt.Json = False,
 ) -> None:
@@ -119,7 +119,9 @@ def command(  # noqa: PLR0913
     note(f"family {rows.family}: {rows.why}.")
     model = None
     if "learned" in comparison.models:
-        model = _fit_all(table, spec, rows, kinds, cycle)
+        model = _fit_all(
+            table, spec, rows, kinds, {"seasonality": cycle, "inference": opt.inference(draws)}
+        )
     save_results(comparison, folder)
     with console.report_optional():
         title = f"Models compared on {data.name}"
@@ -136,7 +138,7 @@ def _fit_all(
     spec: TableSpec,
     rows: Training,
     kinds: dict[str, tuple[str, ...]] | None,
-    cycle: Seasonality,
+    params: dict[str, Any],
 ) -> TableModel:
     """The learned model of all rows, for the report."""
     from driftglm.tables import fit_encoded, fit_encoder
@@ -144,7 +146,7 @@ def _fit_all(
     with console.waiting("fitting all rows"):
         encoder = fit_encoder(table, spec)
         groups = None if kinds is None else encoder.kinds(kinds)
-        return fit_encoded(encoder, rows, feature_groups=groups, seasonality=cycle)
+        return fit_encoded(encoder, rows, feature_groups=groups, **params)
 
 
 def save_results(comparison: Comparison, folder: Path) -> None:
@@ -155,8 +157,8 @@ def save_results(comparison: Comparison, folder: Path) -> None:
     write_table(comparison.table("frame").reset_index(), folder / "table.csv")
 
 
-def print_comparison(comparison: Comparison) -> None:
-    """Mean losses by step, and who differs from the best."""
+def print_comparison(comparison: Comparison, said: str | None = None) -> None:
+    """Mean losses by step, and who differs from the best, or what else is `said` about that."""
     frame = comparison.table("frame")
     rows = [
         [str(step), *_starred(values)]
@@ -169,7 +171,7 @@ def print_comparison(comparison: Comparison) -> None:
         header, rows = ["model", *transposed[0][1:]], transposed[1:]
     console.say_table(header, rows, f"{comparison.label} (* best)")
     say()
-    say(verdict(comparison))
+    say(verdict(comparison) if said is None else said)
     for name, why in comparison.left_out.items():
         note(f"{name} was {why}.")
     for name, said in comparison.warnings.items():

@@ -19,7 +19,7 @@ def command(
     jobs: opt.Jobs = 2,
     json: opt.Json = False,
 ) -> None:
-    """Predict next week's stock market volatility: drifting models against ridge and lasso.
+    """How does the world vote, and who changed? Drifting models against ridge and lasso.
 
     driftglm demo --out demo-output
     """
@@ -30,7 +30,7 @@ def command(
     from driftglm.tables.writing import check_writable
 
     folder = check_writable(Path() if out is None else out, folder=True)
-    note(f"{SENTENCE} The first run compiles, and takes up to a minute.")
+    note(f"{SENTENCE} The first run compiles, and takes a minute or more.")
     result = run_demo(n_jobs=jobs, verbose=shows_progress())
     if out is not None:
         save_results(result.comparison, folder)
@@ -38,10 +38,10 @@ def command(
     with report_optional():
         page = write_demo_report(result, folder / "report.html")
     if json:
-        learned = {"learned": result.model.sentence(), "report": page}
+        learned = {"learned": result.sentence(), "rank": result.rank(), "report": page}
         print_json(as_json(result.comparison) | learned)
         return
-    print_comparison(result.comparison)
-    say(f"What the learned model found in all years: {result.model.sentence()}")
+    print_comparison(result.comparison, result.rank())
+    say(f"What the learned model found in all years: {result.sentence()}")
     shown = "" if page is None else f"{page} shows it all. "
     say(f"{shown}Took {clock.perf_counter() - began:.0f} s.")

@@ -37,6 +37,7 @@ def command(  # noqa: PLR0913
     ] = None,
     prior: opt.PriorOption = "learned",
     seasonality: opt.SeasonalityOption = "auto",
+    draws: opt.DrawsOption = 0,
     json: opt.Json = False,
 ) -> None:
     """Fit a model to a table and write it to a file.
@@ -61,6 +62,7 @@ def command(  # noqa: PLR0913
             feature_groups=None if kinds is None else encoder.kinds(kinds),
             prior=prior,
             seasonality=cycle,
+            inference=opt.inference(draws),
         )
     model.save(output)
     summary = model.summary()

@@ -87,6 +87,14 @@ SeasonalityOption = Annotated[
         help="Steps a cycle, such as 12 months; none; auto: 12, 4, 52 for --freq M, Q, W.",
     ),
 ]
+DrawsOption = Annotated[
+    int,
+    Option(
+        metavar="N",
+        min=0,
+        help="Sample the joint posterior, N draws of each of two chains; 0: do not.",
+    ),
+]
 DateFormat = Annotated[
     str | None,
     Option(
@@ -146,6 +154,15 @@ def cycle(text: str) -> Seasonality:
     if not (said.isascii() and said.isdecimal()) or int(said) < LEAST_CYCLE:
         fail(f"--seasonality {text!r:.40}; write the steps of a cycle, 2 or more, auto or none.")
     return int(said)
+
+
+def inference(draws: int) -> Any:
+    """What `--draws` asks of an estimator."""
+    if not draws:
+        return "variational"
+    from driftglm import Sampling
+
+    return Sampling(draws=draws)
 
 
 def pairs(values: Collection[str] | None) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,9 @@ import numpy as np
 
 from driftglm._typing import FloatArray, Matrix
 
+FAR = 1e3
+"""A column lies far from zero if it is so many times farther from it than its values are apart."""
+
 
 def squares(X: Matrix) -> Any:
     """Every entry squared, sparse if X is."""
@@ -22,3 +25,35 @@ def divided(X: Matrix, scale: FloatArray) -> Any:
 def dense(X: Matrix) -> FloatArray:
     """As a plain array."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+
+
+def nearer(X: Matrix) -> tuple[Matrix, FloatArray | None]:
+    """A sparse X whose columns far from zero are measured from their least value, and that value.
+
+    Differences of squares would lose all digits of such columns. They have no zeros, so that X
+    stays as sparse as it was. A dense X, from which means can be taken, stays as it is, and so
+    does one without such columns: None.
+    """
+    if isinstance(X, np.ndarray) or X.nnz < X.shape[0] or not X.shape[0]:
+        return X, None
+    rows: Any = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    full = np.bincount(rows.indices, minlength=rows.shape[1]) == rows.shape[0]
+    if not full.any():
+        return X, None
+    low, high = (np.where(full, end, 0.0) for end in _entry_ranges(rows))
+    shift = np.where(np.minimum(np.abs(low), np.abs(high)) > FAR * (high - low), low, 0.0)
+    if not shift.any():
+        return X, None
+    values = rows.data.astype(np.float64) - shift[rows.indices]
+    return type(rows)((values, rows.indices, rows.indptr), shape=rows.shape, copy=False), shift
+
+
+def _entry_ranges(rows: Any) -> tuple[FloatArray, FloatArray]:
+    """Least and largest stored entry of every column of a CSR matrix."""
+    low, high = np.full(rows.shape[1], np.inf), np.full(rows.shape[1], -np.inf)
+    np.minimum.at(low, rows.indices, rows.data)
+    np.maximum.at(high, rows.indices, rows.data)
+    return low, high

@@ -18,7 +18,7 @@ _FORMATS = ("%Y-%m-%d", "%m/%d/%Y", "%Y-%m")
 
 
 def read_fred(csv: str | os.PathLike[str]) -> Table:
-    """One or more series of a CSV file downloaded from FRED.
+    r"""One or more series of a CSV file downloaded from FRED.
 
     The first column holds dates (`observation_date`, or `DATE` in older files), each other one a
     series; a value that is empty or "." is missing.
@@ -38,6 +38,18 @@ def read_fred(csv: str | os.PathLike[str]) -> Table:
     ------
     DataError
         If the file is no such table; the message names the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from driftglm.datasets import read_fred
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     csv = Path(folder) / "UNRATE.csv"
+    ...     _ = csv.write_text("observation_date,UNRATE\n2004-01-01,5.7\n2004-02-01,5.6\n")
+    ...     table = read_fred(csv)
+    >>> table.frame["UNRATE"].tolist(), table.provenance.rows
+    ([5.7, 5.6], 2)
     """
     path = Path(csv)
     header, lines = split_header(path, read_cells(path))

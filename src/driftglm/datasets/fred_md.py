@@ -22,7 +22,7 @@ _CODE_COLUMNS = 2
 
 @dataclass(frozen=True)
 class FredMD:
-    """Transformed series, the series as published, and the code that leads from these to those.
+    r"""Transformed series, the series as published, and the code that leads from these to those.
 
     Attributes
     ----------
@@ -34,6 +34,18 @@ class FredMD:
         Transformation code of each series, 1 to 7.
     provenance
         What was read, dropped and checked.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from driftglm.datasets import read_fred_md
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     csv = Path(folder) / "2004-03.csv"
+    ...     _ = csv.write_text("sasdate,RPI\nTransform:,2\n1/1/2004,5.0\n2/1/2004,7.0\n")
+    ...     vintage = read_fred_md(csv)
+    >>> vintage.raw["RPI"].tolist(), int(vintage.codes["RPI"])
+    ([5.0, 7.0], 2)
     """
 
     frame: pd.DataFrame
@@ -45,7 +57,7 @@ class FredMD:
 def read_fred_md(
     csv: str | os.PathLike[str], codes: Mapping[str, int] | str | os.PathLike[str] | None = None
 ) -> FredMD:
-    """A vintage of FRED-MD (or FRED-QD), transformed.
+    r"""A vintage of FRED-MD (or FRED-QD), transformed.
 
     The file starts with a header (`sasdate,RPI,...`) and a row `Transform:,5,...` of codes:
 
@@ -70,6 +82,18 @@ def read_fred_md(
     ------
     DataError
         If the file is no such table or a series has no code; the message names line and series.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from driftglm.datasets import read_fred_md
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     csv = Path(folder) / "2004-03.csv"
+    ...     _ = csv.write_text("sasdate,RPI\nTransform:,2\n1/1/2004,5.0\n2/1/2004,7.0\n")
+    ...     vintage = read_fred_md(csv)
+    >>> vintage.frame["RPI"].tolist()  # differences
+    [nan, 2.0]
     """
     path = Path(csv)
     header, lines = split_header(path, read_cells(path))

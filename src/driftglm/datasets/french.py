@@ -22,7 +22,7 @@ _DATE = re.compile(r"[0-9]{4}(?:[0-9]{2}){0,2}")
 
 @dataclass(frozen=True)
 class FrenchPortfolios:
-    """Tables of a file by title.
+    r"""Tables of a file by title.
 
     Attributes
     ----------
@@ -34,6 +34,19 @@ class FrenchPortfolios:
         What the file says of itself before the first table.
     provenance
         What was read, dropped and checked.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from driftglm.datasets import read_french_portfolios
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     csv = Path(folder) / "portfolios.csv"
+    ...     rows = "Made here\n\nReturns\n,Lo,Hi\n200401,1.5,-99.99\n\nCopyright\n"
+    ...     _ = csv.write_text(rows)
+    ...     found = read_french_portfolios(csv)
+    >>> list(found.tables), found.preamble
+    (['Returns'], 'Made here')
     """
 
     tables: dict[str, pd.DataFrame]
@@ -65,7 +78,7 @@ class FrenchPortfolios:
 
 
 def read_french_portfolios(csv: str | os.PathLike[str]) -> FrenchPortfolios:
-    """All tables of a CSV file of Kenneth French's data library, unpacked from its .zip.
+    r"""All tables of a CSV file of Kenneth French's data library, unpacked from its .zip.
 
     A preamble, then tables one after the other: a title of one or more lines, a header that starts
     with a comma, a row for each month (yyyymm), year (yyyy) or day (yyyymmdd); a copyright line.
@@ -80,6 +93,19 @@ def read_french_portfolios(csv: str | os.PathLike[str]) -> FrenchPortfolios:
     ------
     DataError
         If the file holds no table or one that cannot be read; the message names the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from driftglm.datasets import read_french_portfolios
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     csv = Path(folder) / "portfolios.csv"
+    ...     rows = "Made here\n\nReturns\n,Lo,Hi\n200401,1.5,-99.99\n\nCopyright\n"
+    ...     _ = csv.write_text(rows)
+    ...     found = read_french_portfolios(csv)
+    >>> found.tables["Returns"]["Lo"].tolist()
+    [1.5]
     """
     path = Path(csv)
     parts = _split(path)

@@ -52,6 +52,13 @@ class Provenance:
         Reason -> number; also things skipped that are no rows, such as stray documents.
     checks
         Figures beside those expected.
+
+    Examples
+    --------
+    >>> from driftglm.datasets import Provenance
+    >>> record = Provenance("sales.csv", rows_read=10, rows=9, dropped={"no price": 1})
+    >>> record.rows_read - record.rows == sum(record.dropped.values())
+    True
     """
 
     what: str
@@ -89,7 +96,16 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Table:
-    """A frame and the record of how it came about."""
+    """A frame and the record of how it came about.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from driftglm.datasets import Provenance, Table
+    >>> frame = pd.DataFrame({"price": [1.0, 2.0]})
+    >>> Table(frame, Provenance("sales.csv", rows_read=2, rows=2)).frame["price"].sum()
+    np.float64(3.0)
+    """
 
     frame: pd.DataFrame
     provenance: Provenance

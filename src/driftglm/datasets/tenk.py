@@ -70,6 +70,18 @@ def load_10k_corpus(
     ------
     DataError
         If a file is missing, damaged or cannot be read; the message names file and line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from driftglm.exceptions import DataError
+    >>> from driftglm.datasets import load_10k_corpus
+    >>> with tempfile.TemporaryDirectory() as folder:  # empty: the message says what is needed
+    ...     try:
+    ...         load_10k_corpus(folder)
+    ...     except DataError as error:
+    ...         print(type(error).__name__)
+    DataError
     """
     folder = Path(dir).absolute()  # texts are read later, maybe from another working folder
     limits = Limits(max_document_bytes, max_archive_bytes)

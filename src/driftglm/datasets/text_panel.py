@@ -34,7 +34,7 @@ def load_text_panel(
     file: str = "file",
     date_format: str | None = None,
 ) -> TextCorpus:
-    """Documents with dates and covariates.
+    r"""Documents with dates and covariates.
 
     Three layouts are told apart by what is there:
 
@@ -68,6 +68,18 @@ def load_text_panel(
     ------
     DataError
         If a file is missing or a date cannot be read; the message names file and row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from driftglm.datasets import load_text_panel
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     csv = Path(folder) / "documents.csv"
+    ...     _ = csv.write_text("id,date,source,text\na,2004-03-01,Herald,rain again\n")
+    ...     corpus = load_text_panel(csv)
+    >>> corpus.frame["source"].tolist(), list(corpus.texts())
+    (['Herald'], ['rain again'])
     """
     source = Path(path).absolute()  # texts are read later, maybe from another working folder
     columns = _Columns(key, date, text, file, date_format)

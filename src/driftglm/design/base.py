@@ -28,6 +28,18 @@ Cells = tuple[RowArray, RowArray, IntArray, FloatArray, FloatArray]
 those of every step begin; (4, n_cells) variance of a cell's own effect, what the cell loses in its
 step, the share of its information that is left, the information; (n_groups,) variance of a group's
 effect."""
+Effects = tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray]
+"""Effects of groups, as kernels change them in the middle of a pass: the cell of every row, the
+group of every cell, the two variances, means of the constant effects and of those drawn anew, and
+(1,) how far paths have moved since effects were set. Empty where no rows belong together."""
+NO_EFFECTS: Effects = (
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.int64),
+    np.empty(0),
+    np.empty(0),
+    np.empty(0),
+    np.zeros(1),
+)
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Arrays = TypeVar("Arrays", bound=tuple[np.ndarray, ...])
@@ -53,6 +65,9 @@ class UpdateBlock:
         Sums of curvature * x^2.
     features
         The block's features; None: all of the design's.
+    cells
+        Where rows belong together and are not at hand, the step of every cell and its sum of the
+        curvature. The last entries of the score are then the cells' sums of the score.
     """
 
     order: IntArray
@@ -60,6 +75,9 @@ class UpdateBlock:
     rows: RowState
     squares: FloatArray
     features: IntArray | None = None
+    cells: tuple[IntArray, FloatArray] = field(
+        default_factory=lambda: (np.empty(0, dtype=np.int64), np.empty(0))
+    )
     _taken: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
 
     @property
@@ -143,13 +161,20 @@ class Design(Protocol):
         """Add to (2, n_rows) means and variances of eta what some features contribute."""
 
     def update_blocks(
-        self, order: IntArray, rows: RowState, weighed: Pair, paths: Pair, *, fixed: bool
+        self,
+        order: IntArray,
+        rows: RowState,
+        weighed: Pair,
+        paths: Pair,
+        *,
+        fixed: bool,
+        effects: Effects = NO_EFFECTS,
     ) -> Iterator[UpdateBlock]:
         """Blocks of the features in `order` to update, the score in `rows` being kept in step.
 
-        `weighed` are the squares and sums known so far, `paths` the means and variances that
-        kernels change between updates. `fixed`: the curvature is the same in every pass; else
-        nobody asks for the score thereafter.
+        `weighed` are the squares and sums known so far, `paths` the means and variances and
+        `effects` those of groups that kernels change between updates. `fixed`: the curvature is the
+        same in every pass; else nobody asks for the score thereafter.
         """
 
     def scores(self, basis: FloatArray) -> Scores:

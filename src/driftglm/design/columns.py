@@ -27,10 +27,19 @@ from scipy.sparse import csr_array
 from driftglm._threads import parallel_for, ranges
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import column_kernels as kernels
-from driftglm.design.base import Cells, Entries, Pair, RowArray, RowState, UpdateBlock
+from driftglm.design.base import (
+    NO_EFFECTS,
+    Cells,
+    Effects,
+    Entries,
+    Pair,
+    RowArray,
+    RowState,
+    UpdateBlock,
+)
 from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.layout import columns_of_csr, columns_of_dense, only_ones
-from driftglm.design.scores import ArrayScores
+from driftglm.design.scores import Scores, scores_of
 
 ROUNDING = kernels.ROUNDING
 OTHERS = 1e-11
@@ -243,23 +252,39 @@ class ColumnDesign:
 
     def project(self, basis: FloatArray) -> FloatArray:
         """(n_rows, R): every centred row times the columns of `basis` (n_features, R)."""
+        taken = np.einsum("it,ir->tr", self.center, basis)
+        return np.asarray(self._along(basis) - self._repeated(taken))
+
+    def _repeated(self, steps: FloatArray) -> FloatArray:
+        """What every step has, for every row."""
+        return np.repeat(steps, np.diff(self.step_offsets), axis=0)
+
+    def _along(self, basis: FloatArray) -> FloatArray:
+        """Every row, not centred, times the columns of `basis`."""
         basis = np.ascontiguousarray(basis)
         out = np.zeros((self.n_rows, basis.shape[1]))
         entries, steps = self._entries, [(t, t + 1) for t in range(self.n_timesteps)]
         project = kernels.project_inplace
         parallel_for(lambda a, b: project(entries, a, b, basis, out), steps, self.threads)
-        taken = np.einsum("it,ir->tr", self.center, basis)
-        return np.asarray(out - np.repeat(taken, np.diff(self.step_offsets), axis=0))
+        return out
 
-    def scores(self, basis: FloatArray) -> ArrayScores:
-        """The same, for shared directions."""
-        return ArrayScores(self.project(basis), self.step_offsets)
+    def scores(self, basis: FloatArray) -> Scores:
+        """Every centred row along shared directions."""
+        taken = np.einsum("it,ir->tr", self.center, basis)
+        return scores_of(self._along(basis), taken, self.step_offsets)
 
     def update_blocks(
-        self, order: IntArray, rows: RowState, weighed: Pair, paths: Pair, *, fixed: bool
+        self,
+        order: IntArray,
+        rows: RowState,
+        weighed: Pair,
+        paths: Pair,
+        *,
+        fixed: bool,
+        effects: Effects = NO_EFFECTS,
     ) -> Iterator[UpdateBlock]:
         """One block of all features in `order`: the rows are at hand."""
-        del paths, fixed
+        del paths, fixed, effects
         columns = *self._entries, self.center, weighed[1]
         yield UpdateBlock(order, (columns, columns), rows, weighed[0])
 
@@ -349,7 +374,7 @@ class ColumnDesign:
 
     def to_rows(self, path: FloatArray) -> FloatArray:
         """A path's value for every row: (n_rows,)."""
-        return np.repeat(path, np.diff(self.step_offsets))
+        return self._repeated(path)
 
 
 def without_rounding(squares: FloatArray, raw: FloatArray) -> FloatArray:

@@ -17,8 +17,18 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign, UpdateBlock
-from driftglm.design.base import Columns, RowState
+from driftglm.design.base import (
+    NO_EFFECTS,
+    Cells,
+    Columns,
+    Effects,
+    Pair,
+    RowArray,
+    RowState,
+)
+from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.columns import ROUNDING, without_rounding
+from driftglm.distributed.cells import CellMap, CellSums, CellWork
 from driftglm.distributed.engine import Engine
 from driftglm.distributed.gram import full_gram
 from driftglm.distributed.worker import Change
@@ -36,20 +46,25 @@ GRAM_MEMORY = 256 * 2**20
 """Bytes of Gram matrices that are remembered where curvatures never change."""
 
 
+Products = tuple[FloatArray] | tuple[FloatArray, CellSums]
+"""A block's Gram matrix and, where rows belong together, its columns' sums over cells."""
+
+
 @dataclass
 class Memory:
     """What the client remembers of the workers' answers; all of it could be asked again."""
 
     weighed: OrderedDict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=OrderedDict)
-    grams: OrderedDict[bytes, FloatArray] = field(default_factory=OrderedDict)
+    grams: OrderedDict[bytes, Products] = field(default_factory=OrderedDict)
+    cells: CellMap | None = None
     moments: tuple[Change, FloatArray] | None = None
     passes: int = 0
     scores: int = 0
 
-    def keep_gram(self, key: bytes, gram: FloatArray) -> None:
-        """Remember a Gram matrix, forgetting the oldest where there is no room."""
+    def keep_gram(self, key: bytes, gram: Products) -> None:
+        """Remember a block's products, forgetting the oldest where there is no room."""
         self.grams[key] = gram
-        while sum(each.nbytes for each in self.grams.values()) > GRAM_MEMORY:
+        while sum(part.nbytes for each in self.grams.values() for part in each) > GRAM_MEMORY:
             self.grams.popitem(last=False)
 
 
@@ -171,6 +186,7 @@ class WorkerDesign(ColumnDesign):
         paths: tuple[FloatArray, FloatArray],
         *,
         fixed: bool,
+        effects: Effects = NO_EFFECTS,
     ) -> Iterator[UpdateBlock]:
         """Blocks of the features in `order`; between them the score is brought up to date."""
         del weighed
@@ -178,13 +194,56 @@ class WorkerDesign(ColumnDesign):
             return
         self.memory.passes += 1
         self.memory.moments = None
-        run = _Pass(self, rows, paths, fixed, self.memory.passes)
+        cells = None
+        if effects[0].size:
+            cells = CellWork.of(self._cells(effects[0], effects[1].size), effects, *rows[:2])
+        run = _Pass(self, rows, paths, fixed, self.memory.passes, cells)
         answers = 4 * sum(each.size for each in self.engine.seen)  # a Gram matrix is symmetric
         fit = int(np.sqrt(min(LARGEST_GRAM / (8 * self.n_timesteps), LARGEST_ANSWERS / answers)))
         size = max(1, min(fit, MOST_FIXED if fixed else MOST_MOVING))
         for start in range(0, order.size, size):
             yield from run.block(order[start : start + size])
         run.finish()
+
+    def _cells(self, cell: IntArray | RowArray, n_cells: int) -> CellMap:
+        """Where the rows of cells are; found once for the rows of a fit."""
+        if self.memory.cells is None or self.memory.cells.cell is not cell:
+            where = self.engine.where
+            self.memory.cells = CellMap.of(cell, n_cells, self.step_offsets, where)
+        return self.memory.cells
+
+    def lost_information(self, features: IntArray, weights: FloatArray, cells: Cells) -> Pair:
+        """What columns lose where rows share unknown effects: by step, and about a constant.
+
+        Groups are spread over partitions: sums over cells are added up before they are squared.
+        """
+        out = np.zeros((self.n_features, self.n_timesteps)), np.zeros(self.n_features)
+        engine, where = self.engine, self._cells(cells[0], cells[1].size)
+        self.memory.passes += 1
+        number, every = self.memory.passes, np.arange(cells[1].size, dtype=np.int32)
+        for start in range(0, features.size, MOST_FIXED):
+            some = features[start : start + MOST_FIXED]
+
+            def told(n: int, *, begins: bool, some: IntArray = some) -> tuple[Any, ...]:
+                known = (weights[engine.where[n]], where.parts[n][0]) if begins else None
+                return number, known, some
+
+            answers = engine.ask(
+                "cell_sums",
+                lambda n: told(n, begins=start == 0),  # noqa: B023 (asked at once)
+                lambda n: told(n, begins=True),
+            )
+            sums = where.total(answers, self.n_timesteps)
+            ends = np.cumsum(sums.counts.ravel()).reshape(sums.counts.shape)
+            first = np.concatenate([[0], ends[:-1, -1]])
+            segments = np.concatenate([first[:, None], ends], axis=1)
+            entries = sums.numbers, sums.cells.astype(np.int32), segments
+            about = every, *cells[1:]
+            found = np.empty(ends.shape), np.empty(some.size)
+            given = self.center[some], np.ones(every.size), about, np.arange(some.size)
+            lost_information_inplace(entries, *given, found)
+            out[0][some], out[1][some] = found
+        return out
 
 
 @dataclass(frozen=True)
@@ -247,6 +306,7 @@ class _Pass:
     paths: tuple[FloatArray, FloatArray]
     fixed: bool
     number: int
+    cells: CellWork | None = None
     changes: list[Change] = field(default_factory=list)
 
     @cached_property
@@ -257,7 +317,7 @@ class _Pass:
         """Update some features: their gradient and Gram matrix, and then what became of them."""
         (beta, variance), steps = self.paths, self.rows[2]
         center = self.design.center[features]
-        (gradient, sums), gram = self._ask_block(features)
+        (gradient, sums), (gram, *sums_over_cells) = self._ask_block(features)
         rest = steps[1] - steps[0] * steps[2]
         gradient -= steps[0] * sums + center * rest
         raw = np.einsum("iti->it", gram).copy()
@@ -265,7 +325,12 @@ class _Pass:
         squares = np.einsum("iti->it", gram)
         squares = without_rounding(squares, raw) if center.any() else squares.copy()
         before = beta[features], variance[features]
-        yield _update(features, gradient, gram, squares)
+        block = _update(features, gradient, gram, squares)
+        if self.cells is not None:
+            block = self._with_cells(block, sums_over_cells[0], gram)
+        yield block
+        if self.cells is not None:
+            self.cells.score = block.rows[0][gradient.size :]
         moved, wider = beta[features] - before[0], variance[features] - before[1]
         steps[0] -= np.einsum("it,it->t", center, moved)
         steps[1] -= np.einsum("it,it->t", sums, moved)
@@ -278,6 +343,9 @@ class _Pass:
         found = design.engine.rows(self._ask(None, gram=False), design.n_rows)
         if self.fixed:
             self.rows[0][:] = found
+            if self.cells is not None:
+                moved, curvature = self.cells.moved[self.cells.where.cell], self.rows[1]
+                self.rows[0][:] -= moved * curvature if curvature.size else moved
             return
         flat = [(each.features, each.beta, *each.more) for each in self.changes]
         features, beta, *more = (np.concatenate(each) for each in zip(*flat, strict=True))
@@ -285,8 +353,22 @@ class _Pass:
         change = Change(features[order], beta[order], tuple(part[order] for part in more))
         design.memory.moments = change, found
 
-    def _ask_block(self, features: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Gradient and sums (2, m, T) and the raw Gram matrix (m, T, m)."""
+    def _with_cells(
+        self, block: UpdateBlock, sums: CellSums, gram: FloatArray
+    ) -> UpdateBlock:
+        """A block whose last virtual rows are cells: what a change does to them follows."""
+        cells, steps = cast("CellWork", self.cells), self.rows[2]
+        center = block.take(self.design.center)
+        gradient = block.rows[0] - cells.gradient(sums, center).reshape(-1)
+        none = np.zeros_like(center)
+        moves: Columns = *sums.behind(gram), np.ascontiguousarray(center), none
+        pending = np.stack([steps[0], *np.zeros((2, steps.shape[1]))])
+        state: RowState = np.concatenate([gradient, cells.score]), np.empty(0), pending
+        known = cells.where.codes, cells.curvature
+        return replace(block, columns=(block.columns[0], moves), rows=state, cells=known)
+
+    def _ask_block(self, features: IntArray) -> tuple[FloatArray, Products]:
+        """Gradient and sums (2, m, T); the raw Gram matrix (m, T, m) and sums over cells."""
         design, memory = self.design, self.design.memory
         key = self._key + features.tobytes()
         known = memory.grams.get(key)
@@ -297,12 +379,15 @@ class _Pass:
             return found, known
         m = features.size
         lower = np.zeros((design.n_timesteps, m * (m + 1) // 2))
-        for seen, (_, packed) in zip(design.engine.seen, answers, strict=True):
+        for seen, (_, packed, _) in zip(design.engine.seen, answers, strict=True):
             lower[seen] += packed.triangles(m)
-        gram = full_gram(lower, m)
+        products: Products = (full_gram(lower, m),)
+        if self.cells is not None:
+            parts = [each[2] for each in answers]
+            products = (*products, self.cells.where.total(parts, design.n_timesteps))
         if self.fixed:
-            memory.keep_gram(key, gram)
-        return found, gram
+            memory.keep_gram(key, products)
+        return found, products
 
     def _ask(self, features: IntArray | None, *, gram: bool) -> list[Any]:
         engine, (score, curvature, _) = self.design.engine, self.rows
@@ -312,7 +397,8 @@ class _Pass:
             where, start = engine.where[n], None
             if begins:
                 weights = curvature[where] if curvature.size else None
-                start = score[where], weights, not self.fixed
+                cells = None if self.cells is None else self.cells.where.parts[n][0]
+                start = score[where], weights, not self.fixed, cells
             changes = [change.at(engine.seen[n]) for change in self.changes[first:]]
             return self.number, start, first, changes, features, gram
 

@@ -93,6 +93,21 @@ def first_contexts(engine: TextEngine, counts: list[Future], n_contexts: int) ->
     return [engine.submit(_first_contexts, each, n_contexts) for each in counts]
 
 
+def _inner_contexts(counts: WordCounts, first: int, last: int) -> csc_array:
+    """(last - first, v) counts of some words in consecutive contexts."""
+    starts, contexts, values = counts
+    inside = (contexts >= first) & (contexts < last)
+    before = np.concatenate([[0], np.cumsum(inside)])
+    entries = values[inside], contexts[inside] - first, before[starts]
+    return csc_array(entries, shape=(last - first, starts.size - 1))
+
+
+def fetch_contexts(engine: TextEngine, counts: list[Future], first: int, last: int) -> csr_array:
+    """(last - first, V) counts of consecutive contexts, brought here from all bundles."""
+    found = engine.gather([engine.submit(_inner_contexts, each, first, last) for each in counts])
+    return csr_array(hstack(found))
+
+
 class RemoteCounts:
     """Counts (docs, V) as blocks on workers, in rows of blocks.
 

@@ -27,6 +27,7 @@ import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from driftglm.design import ArrayScores, ColumnDesign
+from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import Packed, block_gram
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
 
@@ -113,14 +114,22 @@ class Change(NamedTuple):
         return all(np.array_equal(one, two) for one, two in pairs)
 
 
+Start = tuple[FloatArray, FloatArray | None, bool, LocalCells | None]
+"""Score and curvature (None: ones) of rows, whether moments are wanted, and the rows' cells."""
+
+
 @dataclass
 class PassState:
-    """A pass under way: the score at the number of changes `done` since its start."""
+    """A pass under way: the score at the number of changes `done` since its start.
+
+    Effects of groups are those of the start: the client, who has all rows of a group, makes up.
+    """
 
     number: int
     score: FloatArray
     curvature: FloatArray | None
     moments: FloatArray | None
+    cells: LocalCells | None = None
     done: int = 0
 
     def apply(self, columns: Columns, change: Change) -> None:
@@ -227,17 +236,20 @@ class Partition:
     def update(
         self,
         number: int,
-        start: tuple[FloatArray, FloatArray | None, bool] | None,
+        start: Start | None,
         first: int,
         changes: list[Change],
         features: IntArray | None,
         gram: bool,
-    ) -> tuple[FloatArray, Packed | None] | FloatArray:
-        """A block's gradient, sums and Gram matrix after some changes; no features: the end."""
+    ) -> tuple[FloatArray, Packed | None, CellPart | None] | FloatArray:
+        """A block's gradient, sums and Gram matrix after some changes; no features: the end.
+
+        With the Gram matrix come sums over cells, where rows belong together.
+        """
         if start is not None:
-            score, curvature, moments = start
+            score, curvature, moments, cells = start
             room = np.zeros((2, self.n_rows)) if moments else None
-            self.run = PassState(number, score.copy(), curvature, room)
+            self.run = PassState(number, score.copy(), curvature, room, cells)
         run = self.run
         if run is None or run.number != number or run.done != first:
             raise Untold
@@ -249,7 +261,22 @@ class Partition:
         part = self.columns.take(features)
         weights = np.ones(self.n_rows) if run.curvature is None else run.curvature
         found = np.stack([part.gradient(run.score), part.sums(weights)])
-        return found, block_gram(part, run.curvature) if gram else None
+        if not gram:
+            return found, None, None
+        cells = None if run.cells is None else sums_over_cells(part, run.curvature, run.cells)
+        return found, block_gram(part, run.curvature), cells
+
+    def cell_sums(
+        self, number: int, start: tuple[FloatArray, LocalCells] | None, features: IntArray
+    ) -> CellPart:
+        """Sums of weight * x over cells; `start` are weights and cells of the rows, told once."""
+        if start is not None:
+            weights, cells = start
+            self.run = PassState(number, np.empty(0), weights, None, cells)
+        run = self.run
+        if run is None or run.number != number or run.cells is None:
+            raise Untold
+        return sums_over_cells(self.columns.take(features), run.curvature, run.cells)
 
     def ask_scores(
         self,

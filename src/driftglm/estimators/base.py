@@ -22,6 +22,7 @@ from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.contrasts import Contrasts
 from driftglm.estimators.diagnosis import Diagnosis
+from driftglm.estimators.draws import JointDraws, sampling_of, seed_of
 from driftglm.estimators.export import Exports
 from driftglm.estimators.forecasts import Forecasts
 from driftglm.estimators.group_effects import GroupEffects
@@ -33,6 +34,7 @@ from driftglm.estimators.scores import share_explained
 from driftglm.estimators.seasons import Seasonal
 from driftglm.estimators.time_column import require_time, split_time, warn_timeless
 from driftglm.estimators.trust import Trust
+from driftglm.estimators.stopped import stopped_early
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable
@@ -50,6 +52,7 @@ from driftglm.plots.labels import Features
 from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
+from driftglm.solvers.sampling import Sampling
 
 Extrapolate = Literal["auto", "average", "forecast", "hold"]
 
@@ -67,6 +70,7 @@ class DriftEstimator(
     Said,
     GroupEffects,
     LinearPredictor,
+    JointDraws,
     Forecasts,
     Contrasts,
     Diagnosis,
@@ -82,6 +86,7 @@ class DriftEstimator(
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "prior": [Registered(PRIORS, classes=True), Prior],
         "solver": [StrOptions(set(SOLVERS))],
+        "inference": [StrOptions({"variational", "sampling"}), Sampling],
         "extrapolate": [StrOptions({"auto", "average", "forecast", "hold"})],
         "fit_intercept": ["boolean"],
         "always_in": ["array-like", str, Integral, None],
@@ -103,6 +108,7 @@ class DriftEstimator(
     # scikit-learn reads parameters off the signature of `__init__`, which `dataclass` writes.
     prior: str | PathPrior | Learned = "learned"
     solver: Literal["auto", "block", "lbfgs"] = "auto"
+    inference: Literal["variational", "sampling"] | Sampling = "variational"
     extrapolate: Extrapolate = "auto"
     fit_intercept: bool = True
     always_in: Features = None
@@ -165,6 +171,9 @@ class DriftEstimator(
             noise=cast("NoiseName", noise) if isinstance(noise, str) else float(noise),
             verbose=bool(self.verbose),
             seasonality=self.seasonality,
+            sampling=sampling_of(self.inference),
+            seed=seed_of(self.random_state),
+            threads=n_threads(self.n_jobs),
         )
         return Plan(reading, settings, self.extrapolate, self.get_params(), workers)
 
@@ -298,16 +307,10 @@ class DriftEstimator(
         self.seasonality_ = fitted.cycle or None
         self._set_coef()
         if not self.converged_:
-            warn(
-                f"stopped after {outcome.n_iter} iterations ({outcome.reason.value}) with "
-                f"optimality {outcome.optimality:.2g} > tol={self.tol:g}; raise max_iter or tol. "
-                "With the paper's priors a feature close to the threshold of being included is "
-                "often why.",
-                ConvergenceWarning,
-            )
-
+            warn(stopped_early(outcome, self.tol), ConvergenceWarning)
         if (said := self.columns_said()) is not None:
             warn(said, DataWarning)
+        self._warn_of_draws()
 
     def columns_said(self) -> str | None:
         """What `fit` warns of: columns that cannot be told from something else; None if none."""

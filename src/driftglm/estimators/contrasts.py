@@ -72,7 +72,8 @@ class Contrasts:
 
         Notes
         -----
-        Nothing is sampled. The terms of one feature are correlated over steps and the distribution
+        Of a fit with `inference="sampling"` a contrast is read from its draws. Otherwise nothing is
+        sampled. The terms of one feature are correlated over steps and the distribution
         of their sum is exact, a mixture of normal ones beside a probability of exactly zero: of a
         difference between steps that is the probability that the feature does not drift. Features
         are independent in the posterior but for the shared directions, which are taken into

@@ -20,7 +20,7 @@ class DriftPoissonRegressor(RegressorMixin, ExposureEstimator):
 
     Parameters
     ----------
-    prior, solver, extrapolate, fit_intercept, always_in, static, feature_groups, init, \
+    prior, solver, inference, extrapolate, fit_intercept, always_in, static, feature_groups, init, \
 n_starts, keep_data, freq, seasonality, max_iter, tol, verbose, random_state, n_jobs
         As for `DriftRegressor`.
     dispersion

@@ -17,6 +17,7 @@ from driftglm.families import Family
 from driftglm.fitting.outcome import Forecaster
 from driftglm.fitting.prediction import law_of
 from driftglm.fitting.reading import class_numbers, trials_of
+from driftglm.fitting.sampled import SampledFit
 from driftglm.predictive import Distribution
 
 
@@ -52,6 +53,16 @@ class Forecasts:
 
     @abstractmethod
     def _split(self, X: MatrixLike, time: VectorLike) -> tuple[Any, Any]: ...
+
+    @abstractmethod
+    def _joint_predictions(
+        self,
+        X: MatrixLike,
+        n_draws: int,
+        time: VectorLike,
+        given: tuple[VectorLike, VectorLike, VectorLike],
+        random_state: int | None,
+    ) -> np.ndarray: ...
 
     def predict_distribution(
         self,
@@ -150,8 +161,14 @@ class Forecasts:
         """(n_draws, n_rows) draws of y, or of its classes.
 
         Rows are drawn independently of each other: sums over rows, whose coefficients are the same,
-        are more uncertain than these draws say.
+        are more uncertain than these draws say. With `inference="sampling"` all rows of a draw have
+        the coefficients of one draw from the joint posterior, and sums are right.
         """
+        check_is_fitted(self, "coef_path_")
+        if isinstance(self._forecaster.fits[0], SampledFit):
+            given = exposure, trials, groups
+            drawn = self._joint_predictions(X, n_draws, time, given, random_state)
+            return self.classes_[drawn.astype(np.int64)] if self._has_classes() else drawn
         forecast = self.predict_distribution(
             X, time, exposure=exposure, trials=trials, groups=groups
         )

@@ -51,7 +51,7 @@ class DriftGLM(ExposureEstimator, NoisePaths):
         posterior needs it), "constant", "drift" (families "gaussian" and "student") or a number. Of
         "negative-binomial" (variance - mean) / squared mean, of "gamma" variance / squared mean, of
         "beta-binomial" the correlation of two trials of a row; these three always have one.
-    prior, solver, extrapolate, fit_intercept, always_in, static, feature_groups, init, \
+    prior, solver, inference, extrapolate, fit_intercept, always_in, static, feature_groups, init, \
 n_starts, keep_data, freq, seasonality, max_iter, tol, verbose, random_state, n_jobs
         As for `DriftRegressor`.
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
+from driftglm._warnings import warn
 from driftglm.data.timesteps import TimeAxis
 from driftglm.estimators.time_column import split_time
+from driftglm.exceptions import DataWarning
 from driftglm.families import Family
 from driftglm.fitting.fit import X_FORMAT
 from driftglm.fitting.outcome import Forecaster
@@ -97,4 +100,12 @@ class LinearPredictor:
         """
         check_is_fitted(self, "coef_path_")
         moments = self._eta_moments(X, time, exposure, groups=groups, drift=False)
-        return self.family_.mean(*moments)
+        mean, most = self.family_.mean(*moments), self.family_.largest_mean
+        if np.any(beyond := mean >= most):
+            warn(
+                f"{int(beyond.sum())} of {mean.size} rows lie so far from those of the fit that "
+                f"their mean would pass {most:g}; that is what they are given. Look at their "
+                "columns: a unit may differ.",
+                DataWarning,
+            )
+        return mean

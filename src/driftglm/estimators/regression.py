@@ -36,6 +36,12 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
     solver
         "block" (default: exact updates of one path at a time) or "lbfgs" (the paper's; not for
         the learned prior).
+    inference
+        "variational" (default), "sampling", or `driftglm.Sampling(draws=1000, warmup=200,
+        chains=2)`: after the variational fit the joint posterior is sampled, and intervals, bands
+        (`coef_band`), contrasts, `summary` and `predict_draws` are those of the draws. For
+        statements about coefficients where columns are correlated; learned prior only, not on
+        workers, not with groups. `random_state` is its seed (None: 0).
     extrapolate
         How steps after the last are predicted: "forecast" the coefficients, "hold" the last ones,
         or "average" both with constant and with pooled coefficients, weighed by how well each
@@ -79,7 +85,7 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
     verbose
         Show progress on standard error.
     random_state, n_jobs
-        Accepted for compatibility; a fit is deterministic.
+        A fit is deterministic; `random_state` is the seed of draws. No figure depends on `n_jobs`.
     noise
         Noise variance: "drift" (its logarithm moves from step to step), "constant", "auto"
         (default: "drift" with the learned prior and four steps or more, else "constant"),

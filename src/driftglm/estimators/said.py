@@ -18,6 +18,7 @@ from driftglm.families import Family
 from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Forecaster
+from driftglm.fitting.sampled import SampledFit
 from driftglm.plots.labels import Names, feature_names_of
 
 
@@ -50,7 +51,11 @@ class Said:
     def coef_interval(self, level: float = 0.9) -> FloatArray:
         """Central intervals of every coefficient at every step: (2, T, p), lower and upper."""
         check_is_fitted(self, "coef_path_")
-        reach = normal_quantile(level) * self.coef_std_path_
+        quantile = normal_quantile(level)
+        if all(isinstance(fit, SampledFit) for fit in self._fits):
+            limits = [fit.limits(level) for fit in self._fits if isinstance(fit, SampledFit)]
+            return stacked(limits, axis=2)
+        reach = quantile * self.coef_std_path_
         return np.stack([self.coef_path_ - reach, self.coef_path_ + reach])
 
     def summary(
@@ -80,9 +85,10 @@ class Said:
             coef_first, coef_last, coef_next, lower and upper (90 % of coef_next), change (largest
             difference between two steps, the later less the earlier), change_lower and
             change_upper (90 %), autocorrelation, reference (the level that a level is compared
-            with, where that is known), note (what speaks against the column). A mode has no
-            intervals. Importance is the root mean square of (x - mean) * beta over the training
-            rows; columns with a note about themselves come after all others.
+            with, where that is known), note (what speaks against the column), and of a fit that
+            was sampled r_hat and effective_draws (NaN of features next to never in). A mode
+            has no intervals. Importance is the root mean square of (x - mean) * beta over the
+            training rows; columns with a note about themselves come after all others.
         """
         check_is_fitted(self, "coef_path_")
         names, thresholds = self._names(feature_names), Thresholds(drift_level, negligible)

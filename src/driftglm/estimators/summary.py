@@ -11,6 +11,7 @@ from driftglm.estimators.levels import LEVEL, normal_quantile
 from driftglm.estimators.statements import Thresholds, judged
 from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.identity import ColumnNotes
+from driftglm.fitting.sampled import SampledFit
 
 
 def summarise(
@@ -45,5 +46,7 @@ def summarise(
             ],
         }
     )
+    if isinstance(fit, SampledFit):
+        table["r_hat"], table["effective_draws"] = fit.compared()
     order = np.lexsort((-fit.importance, notes.any))
     return table.iloc[order].reset_index(drop=True)

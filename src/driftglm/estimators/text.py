@@ -22,6 +22,7 @@ from driftglm.estimators.base import DriftEstimator, Extrapolate, prior_of
 from driftglm.estimators.text_export import TextExports
 from driftglm.estimators.time_column import require_time, split_time
 from driftglm.estimators.trust import Trust
+from driftglm.estimators.stopped import text_cure
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.files import Storable
 from driftglm.fitting.history import History
@@ -116,7 +117,9 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
     max_iter, tol
         Most passes over all words. A mode has converged when no coefficient would move by more than
         `tol` posterior standard deviations or a pass raises the objective by less than 10 `tol`^2
-        per token, the learned prior when a pass raises the bound by less than 0.1 `tol` per token.
+        per token, the learned prior when a pass raises the bound by less than 0.1 `tol` per token
+        and no log probability will move by more than about `tol`; a large fit stops before that,
+        with `stop_reason_` "moving".
     verbose
         Show progress on standard error.
     n_jobs
@@ -284,7 +287,7 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         if not self.converged_:
             warn(
                 f"stopped after {self.n_iter_} passes ({self.stop_reason_}) before tol="
-                f"{self.tol:g} was reached; raise max_iter or tol.",
+                f"{self.tol:g} was reached; {text_cure(self.stop_reason_)}",
                 ConvergenceWarning,
             )
 

@@ -38,6 +38,16 @@ class AsOfPaths:
         (T,) the same of the intercept.
     feature_names
         (p,)
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor
+    >>> from driftglm.evaluation import as_of_paths
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=2, n_timesteps=4, rows_per_step=30)
+    >>> paths = as_of_paths(DriftRegressor(prior="fixed"), panel.X, panel.y, panel.time, first=2)
+    >>> paths.as_of.shape, bool((paths.as_of[-1] == paths.smoothed[-1]).all())
+    ((4, 2), True)
     """
 
     timesteps: Labels

@@ -98,6 +98,19 @@ def compare(  # noqa: PLR0913
     sample_weight, exposure : (n_rows,) weights for fits, tuning and the table's means; exposures
     groups : (n_rows,) ids of what rows have in common, for learned priors and `hold_out_groups`
     verbose : show a progress bar on standard error; None: only on a terminal
+
+    Examples
+    --------
+    >>> from driftglm.baselines import RidgeAll, RidgeOne
+    >>> from driftglm.evaluation import RollingOrigin, compare
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=5, rows_per_step=40)
+    >>> models = {"all": RidgeAll(1.0), "last": RidgeOne(1.0)}
+    >>> result = compare(models, panel.X, panel.y, panel.time, RollingOrigin(n_test=2))
+    >>> result.table("frame").shape  # two test steps and all of them, two models
+    (3, 2)
+    >>> result.best
+    'last'
     """
     models = check_models(models)
     if not isinstance(splitter, RollingOrigin):

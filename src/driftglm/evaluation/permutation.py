@@ -37,6 +37,16 @@ class PermutationCheck:
     features
         One row a feature: how often it was included with y shuffled, and called drifting with the
         time labels shuffled, as shares of the shuffles.
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor
+    >>> from driftglm.evaluation import permutation_check
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=4, n_active=1, n_timesteps=3, rows_per_step=40)
+    >>> check = permutation_check(DriftRegressor(), panel.X, panel.y, panel.time, n_shuffles=2)
+    >>> list(check.table().index), len(check.features)
+    (['none', 'outcome', 'time'], 4)
     """
 
     counts: pd.DataFrame

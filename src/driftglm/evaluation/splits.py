@@ -29,6 +29,14 @@ class Fold:
         Label of the test step.
     train, test
         Positions of the rows, ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from driftglm.evaluation import Fold
+    >>> fold = Fold(step=2003, train=np.arange(4), test=np.array([4, 5]))
+    >>> fold.step, fold.test.tolist()
+    (2003, [4, 5])
     """
 
     step: Any

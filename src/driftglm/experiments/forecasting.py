@@ -66,6 +66,18 @@ def reproduce_forecasting(
     ------
     DataError
         If the folder is not there or holds something else; the message says what is needed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from driftglm.exceptions import DataError
+    >>> from driftglm.experiments import reproduce_forecasting
+    >>> with tempfile.TemporaryDirectory() as folder:  # empty: the message says what is needed
+    ...     try:
+    ...         reproduce_forecasting(folder)
+    ...     except DataError as error:
+    ...         print(type(error).__name__)
+    DataError
     """
     folder = Path(corpus)
     found = _years(folder)

@@ -49,6 +49,13 @@ class Reproduction:
         Words with the largest coefficients of the model in `to_show`.
     report
         The page written, if any.
+
+    Examples
+    --------
+    >>> import dataclasses
+    >>> from driftglm.experiments import Reproduction
+    >>> "comparisons" in [field.name for field in dataclasses.fields(Reproduction)]
+    True
     """
 
     name: str

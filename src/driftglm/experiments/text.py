@@ -64,6 +64,18 @@ def reproduce_text(
     ------
     DataError
         If the folder is not there or holds something else; the message says what is needed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from driftglm.exceptions import DataError
+    >>> from driftglm.experiments import reproduce_text
+    >>> with tempfile.TemporaryDirectory() as folder:  # empty: the message says what is needed
+    ...     try:
+    ...         reproduce_text(folder)
+    ...     except DataError as error:
+    ...         print(type(error).__name__)
+    DataError
     """
     folder = Path(corpus)
     if not folder.is_dir():

@@ -13,6 +13,9 @@ LARGE, SMALL = 1e7, 1e-6
 """Beyond, one term of a series is exact to six digits."""
 MOST = 700.0
 """exp of more overflows; a fit that gets there is refused by its own check."""
+WIDEST = 16.0
+"""Variance of eta above which a rate says nothing: a factor of fifty either way is one standard
+deviation. The mean of a wider distribution lies beyond its own 95 % quantile."""
 STIRLING = 1e3
 """Above, Stirling's series is exact where a difference of two logarithms would lose digits."""
 
@@ -22,13 +25,14 @@ def uncertain_rate(mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, 
 
     Its logarithm has the mean and the variance of eta. Matching the moments of exp(eta) instead is
     matching the far end of its tail: with a variance of eta of 4 and a median of 7, Poisson counts
-    would be zero in 86 of 100 rows where 14 are.
+    would be zero in 86 of 100 rows where 14 are. A variance above `WIDEST` counts as that.
 
     Parameters
     ----------
     mean, variance
         Of eta, normal.
     """
+    variance = np.minimum(variance, WIDEST)
     shape = inverse_trigamma(variance)
     # How far the mean logarithm lies below the logarithm of the mean; about variance / 2.
     short = np.where(variance < SMALL, 0.5 * variance, np.log(shape) - digamma(shape))

@@ -71,6 +71,8 @@ class Family(ABC):
     target: ClassVar[Target] = "numbers"
     """How y is read: as numbers, or as classes, which become 0, 1, ..."""
     link: ClassVar[str] = "identity"
+    largest_mean: ClassVar[float] = np.inf
+    """No mean above is predicted, whatever the columns of a row."""
     takes_exposure: ClassVar[bool] = False
     """Whether the mean may be proportional to an exposure."""
     takes_trials: ClassVar[bool] = False

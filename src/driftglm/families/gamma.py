@@ -25,6 +25,8 @@ from driftglm.predictive import Distribution
 from driftglm.predictive import Gamma as Amounts
 
 LEAST_START, MOST_START = 1e-4, 1e2
+LARGEST = 1e100
+"""No amount that is read is larger, and none is predicted."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Gamma(Family):
     metric_label: ClassVar[str] = "mean gamma deviance"
     has_noise: ClassVar[bool] = False
     bounded: ClassVar[bool] = False
+    largest_mean: ClassVar[float] = LARGEST
     shape_range: ClassVar[tuple[float, float] | None] = (1e-6, 1e3)
     dispersion: float = 1.0
 
@@ -119,7 +122,7 @@ class Gamma(Family):
 
     def mean(self, eta: Array, variance: Array) -> Array:
         """That of `predictive`: E[exp(eta)] unless eta is so uncertain that a far tail decides."""
-        return uncertain_rate(eta, variance)[0]
+        return np.minimum(uncertain_rate(eta, variance)[0], LARGEST)
 
     def loss(self, y: Array, eta: Array) -> Array:
         """y exp(-eta) + eta."""
@@ -141,6 +144,7 @@ class Gamma(Family):
         """Gamma: an uncertain mean and scatter about it together."""
         del noise
         expected, spread = uncertain_rate(mean, variance)
+        expected = np.minimum(expected, LARGEST)
         return Amounts(expected, 1.0 / (self.dispersion + spread + self.dispersion * spread))
 
 

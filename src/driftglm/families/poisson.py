@@ -47,6 +47,7 @@ class Poisson(Family):
     metric: ClassVar[str] = "poisson"
     metric_label: ClassVar[str] = "mean Poisson deviance"
     bounded: ClassVar[bool] = False
+    largest_mean: ClassVar[float] = LARGEST
     dispersed: bool = False
 
     @property
@@ -119,7 +120,7 @@ class Poisson(Family):
 
     def mean(self, eta: Array, variance: Array) -> Array:
         """That of `predictive`: E[exp(eta)] unless eta is so uncertain that a far tail decides."""
-        return uncertain_rate(eta, variance)[0]
+        return np.minimum(uncertain_rate(eta, variance)[0], LARGEST)
 
     def loss(self, y: Array, eta: Array) -> Array:
         """exp(eta) - y eta."""

@@ -34,6 +34,7 @@ from driftglm.fitting.history import (
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.posteriors import Directions, infer_posterior
 from driftglm.fitting.prediction import law_of
+from driftglm.fitting.reading import LEAST_WEIGHT
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.solver_runs import Runs
@@ -161,7 +162,7 @@ def with_history(
     fits = {each.name: each for each in known if _has_weight(history, each.name)}
     covered = known[0].n_timesteps if known else 0
     found = _FoundDirections(rows, cast("Learned", averaging.settings.prior))
-    for code in _origins(rows.codes, max(covered, averaging.cycle)):
+    for code in _origins(rows, max(covered, averaging.cycle)):
         if ((rows.codes >= covered) & (rows.codes < code)).any():
             cut = rows.before(code)
             try:
@@ -209,9 +210,15 @@ class _FoundDirections:
         return self.last
 
 
-def _origins(codes: IntArray, first: int) -> IntArray:
-    """Steps to be predicted from those before them, the last ones of those from `first` on."""
-    possible = np.unique(codes)[LEAST_BEFORE:]
+def _origins(rows: Rows, first: int) -> IntArray:
+    """Steps to be predicted from those before them, the last ones of those from `first` on.
+
+    Rows that weigh less than one row together predict nothing, as they could not be fitted.
+    """
+    possible = np.unique(rows.codes)[LEAST_BEFORE:]
+    if not rows.family.quadratic and possible.size:
+        before = np.cumsum(np.bincount(rows.codes, rows.weights))[possible - 1]
+        possible = possible[before >= LEAST_WEIGHT]
     return possible[possible >= first][-MOST_ORIGINS:]
 
 

@@ -17,6 +17,7 @@ from scipy.special import ndtr
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.fits import Fit, PosteriorFit
+from driftglm.fitting.sampled import SampledFit
 from driftglm.priors.mixture import Components, Tables
 from driftglm.priors.offset import offset_average_inplace, offset_evidences_inplace
 from driftglm.solvers.intercepts import averaged_intercept
@@ -50,7 +51,9 @@ def changes_of(fit: Fit, level: float) -> Changes:
     every = np.arange(path.shape[1])
     estimate = path[ends[1], every] - path[ends[0], every]
     limits = np.full((2, path.shape[1]), np.nan)
-    if isinstance(fit, PosteriorFit):
+    if isinstance(fit, SampledFit):
+        limits = fit.change_limits(ends, level)
+    elif isinstance(fit, PosteriorFit):
         limits = _limits(fit, ends, 0.5 * (1.0 - level))
     return Changes(ends[0], ends[1], estimate, limits[0], limits[1])
 

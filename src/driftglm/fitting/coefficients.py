@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from driftglm._threads import one_thread
 from driftglm._typing import BoolArray, FloatArray, Matrix
-from driftglm.data.matrices import squares
+from driftglm.data.matrices import FAR, nearer, squares
 from driftglm.objective import Problem, State
 
 ONE_VALUE = 1e-10
@@ -25,6 +25,7 @@ class Step:
     `coef_variance`, and of what goes together with others, along the `SharedDirections` or because
     they were judged jointly: `joint` (p, R) is a square root of the covariance of that. A row is
     measured along it from `joint_offset` (R,), which is `joint` at the center unless it is given.
+    `at_center` is the intercept there: of columns far from zero the one at zero has few digits.
     """
 
     coef: FloatArray
@@ -34,6 +35,26 @@ class Step:
     center: FloatArray
     joint: FloatArray
     joint_offset: FloatArray | None = None
+    at_center: float | None = None
+
+    @property
+    def intercept_at_center(self) -> float:
+        """The intercept where the columns have their center."""
+        return self._at(self.center)
+
+    def _at(self, point: FloatArray) -> float:
+        """Expected eta of a row at some point; close to the center no digits are lost."""
+        if self.at_center is None:
+            return self.intercept + float(self.coef @ point)
+        return self.at_center + float(self.coef @ (point - self.center))
+
+    @property
+    def _is_far(self) -> bool:
+        """Whether columns lie so far from zero that the intercept there costs digits."""
+        if self.at_center is None:
+            return False
+        moved = float(np.abs(self.coef) @ np.abs(self.center))
+        return moved > FAR * (1.0 + abs(self.at_center))
 
     @property
     def offset(self) -> FloatArray:
@@ -42,10 +63,21 @@ class Step:
 
     def mean_of(self, X: Matrix) -> FloatArray:
         """(n_rows,) expected eta."""
-        return np.asarray(X @ self.coef).ravel() + self.intercept
+        if not self._is_far:
+            return np.asarray(X @ self.coef).ravel() + self.intercept
+        if isinstance(X, np.ndarray):
+            return np.asarray((X - self.center) @ self.coef) + self.intercept_at_center
+        near, shift = nearer(X)
+        start = self.intercept if shift is None else self._at(shift)
+        return np.asarray(near @ self.coef).ravel() + start
 
     def variance_of(self, X: Matrix, squared: Matrix | None = None) -> FloatArray:
         """(n_rows,) variance of eta; `squared` are the squares of a sparse X, if they are known."""
+        near, shift = (X, None) if isinstance(X, np.ndarray) else nearer(X)
+        if shift is not None:
+            offset = self.offset - shift @ self.joint
+            moved = replace(self, center=self.center - shift, joint_offset=offset)
+            return moved.variance_of(near)
         center, v = self.center, self.coef_variance
         if isinstance(X, np.ndarray):
             # Far from zero a difference of squares would lose all digits.
@@ -90,6 +122,7 @@ def mixed(steps: Sequence[Step], weights: FloatArray) -> Step:
     for root, step in zip(np.sqrt(weights), steps, strict=True):
         joint += [root * step.joint, root * (step.coef - coef)[:, None]]
         offset += [root * step.offset, np.array([root * (intercept - step.intercept)])]
+    known = [w * step._at(center) for w, step in zip(weights, steps, strict=True)]  # noqa: SLF001
     return Step(
         coef,
         intercept,
@@ -98,6 +131,7 @@ def mixed(steps: Sequence[Step], weights: FloatArray) -> Step:
         center,
         np.hstack(joint),
         np.concatenate(offset),
+        float(sum(known)),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.coefficients import Step
 from driftglm.fitting.fits import PosteriorFit
+from driftglm.fitting.sampled import SampledFit
 from driftglm.predictive import Distribution, Mixture, Normal
 from driftglm.priors.mixture import (
     Components,
@@ -122,11 +123,15 @@ def contrast_of(fit: PosteriorFit, weights: FloatArray, level: float, *, hold: b
 
     One feature: exact. Several, or coefficients that are held: a normal distribution with the exact
     mean and variance, beside the exact probability of zero. Of features judged jointly the errors
-    count as correlated within one step; in contrasts of several steps they do not.
+    count as correlated within one step; in contrasts of several steps they do not. Of a fit that
+    was sampled: draw by draw, `distribution` being normal with the moments of the draws.
     """
     n_steps = fit.n_timesteps
     used = np.flatnonzero(weights.any(axis=0))
     n_all = max(n_steps, 1 + int(np.max(np.flatnonzero(weights.any(axis=1)), initial=-1)))
+    by_draws = isinstance(fit, SampledFit) and np.isin(used, fit.kept()).all()
+    if isinstance(fit, SampledFit) and by_draws and not (hold and n_all > n_steps):
+        return _of_draws(fit, weights[:n_all], level)
     shares = _shares(fit, weights[:n_all], used)
     totals = np.array([0.0 if _balanced(a) else a.sum() for a in weights.T])
     totals = totals[~fit.columns.always_in]
@@ -148,6 +153,21 @@ def contrast_of(fit: PosteriorFit, weights: FloatArray, level: float, *, hold: b
     variance = variance if together is None else together
     zero = 0.0 if shared[1] > 0 else float(np.prod([share.zero for share in shares]))
     return _of_moments(mean, variance, zero).contrast(level)
+
+
+def _of_draws(fit: SampledFit, weights: FloatArray, level: float) -> Contrast:
+    """The contrast of features whose draws are kept, draw by draw."""
+    rng = np.random.default_rng(fit.draws.seed)  # the same answer every time
+    draws = fit.continued_draws(len(weights) - fit.n_timesteps, rng)
+    values = np.einsum("stn,tn->s", draws, weights[:, fit.kept()])
+    scale = np.abs(weights).sum() * np.abs(draws).max(initial=0.0)
+    zero = np.abs(values) <= BALANCED * scale
+    values = np.where(zero, 0.0, values)
+    lower, upper = np.quantile(values, [0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+    some = values[~zero]
+    rest = _normal(float(some.mean()), float(some.var())) if some.size else None
+    found = float(values.mean()), float(values.std()), level, float(lower), float(upper)
+    return Contrast(*found, float((values > 0).mean()), float(zero.mean()), rest)
 
 
 def contrast_of_step(step: Step, weights: FloatArray, level: float) -> Contrast:

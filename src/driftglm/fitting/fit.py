@@ -25,6 +25,7 @@ from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
 from driftglm.fitting.rows import Rows, rows_in_memory
+from driftglm.fitting.sampling_checks import check_sampling
 from driftglm.fitting.seasonality import settled_cycle
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers, rows_on_workers
@@ -142,6 +143,7 @@ def checked(
 
 def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = None) -> Fitted:
     _check_noise(vectors.family, plan.settings)
+    check_sampling(rows, vectors.family, plan.settings)
     path = plan.workers.checkpoint
     file = None if path is None else Checkpoint.at(path, _fingerprint(rows, plan))
     n_seen = np.unique(rows.codes).size

@@ -194,8 +194,10 @@ class Fit:
         joint[~self.columns.always_in] = shared.root
         has_one = self.columns.has_intercept
         at_center, uncertainty = (each[0] if has_one else 0.0 for each in intercepts)
-        intercept = float(self.columns.target_center + at_center - coef @ center)
-        return Step(coef, intercept, variance, float(uncertainty), center, joint)
+        at_center = float(self.columns.target_center + at_center)
+        intercept = float(at_center - coef @ center)
+        known = coef, intercept, variance, float(uncertainty), center, joint
+        return Step(*known, at_center=at_center)
 
     @abstractmethod
     def inclusion(self) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 from driftglm._typing import FloatArray
 from driftglm.design import ColumnDesign, Design
 from driftglm.design.directions import direction_count
-from driftglm.design.scores import ArrayScores, Scores
+from driftglm.design.scores import ArrayScores, RepeatedScores, Scores, scores_of
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.group_effects import GroupFit
@@ -22,6 +22,7 @@ from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.problem import Posed, pose
 from driftglm.fitting.residuals import row_checks
 from driftglm.fitting.rows import Rows
+from driftglm.fitting.sampled import effective_noise, sampled
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.solver_runs import Runs
 from driftglm.fitting.starts import Init
@@ -70,18 +71,15 @@ class Directions:
         if self.projected is not None or shared is None:
             return self
         near = isinstance(design, ColumnDesign) and not design.shift.any()
-        if not near or not isinstance(shared.scores, ArrayScores):
+        if not near or not isinstance(shared.scores, ArrayScores | RepeatedScores):
             return self  # far from zero a difference of two projections would lose digits
         taken = np.einsum("it,ir->tr", design.mean, self.basis)
-        added = np.repeat(taken, np.diff(design.step_offsets), axis=0)
-        return Directions(self.basis, shared.scores.values + added)
+        return Directions(self.basis, shared.scores.not_centred(taken))
 
-    def _cut(self, design: Design) -> ArrayScores:
+    def _cut(self, design: Design) -> Scores:
         assert self.projected is not None  # noqa: S101 (asked for where it is known)
         taken = np.einsum("it,ir->tr", design.mean, self.basis)
-        known = self.projected[: design.n_rows]
-        centered = known - np.repeat(taken, np.diff(design.step_offsets), axis=0)
-        return ArrayScores(centered, design.step_offsets)
+        return scores_of(self.projected[: design.n_rows], taken, design.step_offsets)
 
 
 @dataclass(frozen=True)
@@ -144,13 +142,14 @@ def infer_posterior(
     parts = zip(best.bounds, found, best.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
     end, ended = result.state, (result.history, result.optimality, result.reason)
-    known = end.noise, end.shape, end.noise_path, best.view.name, _group_fits(rows, best, result)
     left = None
     if not as_of:
-        fits = _with_influence(fits, best, result)
+        fits = _with_draws(_with_influence(fits, best, result), best, result, settings)
         states = [state for state, _ in found]
         left = row_checks(rows, best.bounds, states, order)
         fits = _with_kinds(fits, best, states, rows)
+    noise = effective_noise(fits[0], end.noise)
+    known = noise, end.shape, end.noise_path, best.view.name, _group_fits(rows, best, result)
     return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
 
 
@@ -185,6 +184,20 @@ def _with_influence(
         replace(fit, moved_by_step=PosteriorFit.of(bound, state, None, fit.columns).influence())
         for bound, state, fit in ends
     )
+
+
+def _with_draws(
+    fits: tuple[PosteriorFit, ...],
+    best: _Attempt,
+    result: SolverResult[Posterior],
+    settings: Settings,
+) -> tuple[PosteriorFit, ...]:
+    """Fits whose joint posterior was sampled, where that is asked for."""
+    if (sampling := settings.sampling) is None:
+        return fits
+    how = settings.seed, settings.threads, settings.verbose
+    ends = zip(fits, best.bounds, result.states, strict=True)
+    return tuple(sampled(*end, sampling, how) for end in ends)
 
 
 def _with_kinds(

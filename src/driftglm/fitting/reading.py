@@ -21,6 +21,8 @@ from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family, family_named
 
 TWO = 2
+LEAST_WEIGHT = 1.0 - 1e-9
+"""Of all rows together; weights that add up to one may do so up to rounding only."""
 PER_ROW = ("y", "codes", "weights", "exposure")
 """What `Vectors` and `Rows` have one number a row of."""
 OF_GROUPS = ("group", "occasion")
@@ -184,6 +186,13 @@ def read_vectors(
         target = family.read_target(y.astype(np.float64), trials_of(given.trials, n_rows))
         family.check_target(target)
         weights = _informed(weights, family.empty(target))
+    check_enough(weights, family)
+    if family.link == "log" and not target[weights > 0].any():
+        warn(
+            "every count is zero: how far below one the rate lies is not in the data, and what is "
+            "predicted is next to nothing.",
+            DataWarning,
+        )
     exposure = exposure_of(family, given.exposure, n_rows)
     found = Vectors(target, codes, weights, exposure, axis, family, classes)
     if given.groups is None:
@@ -216,6 +225,20 @@ def _informed(weights: FloatArray, empty: BoolArray) -> FloatArray:
         return weights
     warn(f"{int(empty.sum())} rows have no trials and are left out.", DataWarning)
     return check_weights(np.where(empty, 0.0, weights), weights.size)
+
+
+def check_enough(weights: FloatArray, family: Family) -> None:
+    """Raise DataError if rows weigh less than one row together; normal errors can do with less.
+
+    Elsewhere next to nothing holds eta, and its logarithm or logit goes anywhere.
+    """
+    total = float(weights.sum())
+    if not family.quadratic and total < LEAST_WEIGHT:
+        raise DataError(
+            f"the sample weights add up to {total:.3g}, less than one row, from which family "
+            f"{family.name!r} can learn nothing. A row of weight 2 counts as two rows: multiply "
+            "the weights so that they add up to the number of rows they stand for."
+        )
 
 
 def _settled(reading: Reading, classes: np.ndarray | None) -> Family:

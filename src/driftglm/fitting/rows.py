@@ -212,15 +212,24 @@ class Rows:
 
     @property
     def target(self) -> FloatArray:
-        """Fitted: y, centred where nothing else depends on it. A large mean costs digits."""
-        center = self.exposure + self.scale.center
-        return self.y - center if self.family.quadratic else self.y
+        """Fitted: y, centred where only y - eta matters. A large mean costs digits."""
+        return self.y - self._null_eta if self._is_difference else self.y
 
     @property
     def offset(self) -> FloatArray:
         """What is in eta before intercepts and paths."""
-        center = self.exposure + self.scale.center
-        return np.zeros_like(center) if self.family.quadratic else center
+        center = self._null_eta
+        return np.zeros_like(center) if self._is_difference else center
+
+    @property
+    def _is_difference(self) -> bool:
+        """Whether y - eta is all that matters of both: normal errors, and Student's."""
+        return self.family.link == "identity"
+
+    @property
+    def _null_eta(self) -> FloatArray:
+        """(n_rows,) eta if nothing explains y."""
+        return self.exposure + self.scale.center
 
     @property
     def ordinary(self) -> Any:
@@ -340,13 +349,13 @@ class Rows:
         """A target for least squares and its weights: a scoring step from the (steps') mean."""
         if self.family.quadratic:
             return self.target, self.weights
-        eta = self.offset
+        eta = self._null_eta
         if self.intercept and by_step:
             for step in np.unique(self.codes):
                 rows = self.codes == step
                 given = self.y[rows], self.weights[rows], self.exposure[rows]
                 eta[rows] = self.exposure[rows] + self.family.center(*given)
-        start = self.family.shape_start(self.y, self.weights, self.offset)
+        start = self.family.shape_start(self.y, self.weights, self._null_eta)
         family = self.family.at(np.full(1, self.scale.noise), start)
         score, curvature = family.working(self.y, eta, self.weights)
         return score / curvature, curvature

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from driftglm.fitting.starts import Init
 from driftglm.priors import Prior
+from driftglm.solvers.sampling import Sampling
 
 NoiseName = Literal["auto", "constant", "drift"]
 SolverName = Literal["auto", "block", "lbfgs"]
@@ -30,6 +31,10 @@ class Settings:
         Show progress on standard error.
     seasonality
         Steps a cycle; "auto": from the time axis; None: there are no seasons.
+    sampling
+        How the joint posterior is sampled after the fit; None: it is not.
+    seed, threads
+        Of the draws; no figure depends on the number of threads.
     """
 
     prior: Prior
@@ -41,6 +46,9 @@ class Settings:
     noise: float | NoiseName = "auto"
     verbose: bool = False
     seasonality: Seasonality = None
+    sampling: Sampling | None = None
+    seed: int = 0
+    threads: int = 1
 
     @property
     def given_noise(self) -> float | None:

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from driftglm._typing import FloatArray, IntArray
-from driftglm.data.matrices import divided, squares
+from driftglm.data.matrices import divided, nearer, squares
 
 Init = Literal["auto", "lasso-one", "lasso-all", "ridge-all", "zero"]
 Maker = Literal["lasso", "ridge"]
@@ -56,6 +56,8 @@ def start_paths(kind: Init, data: StartData, n_timesteps: int) -> FloatArray:
     n_features = data.X.shape[1]
     if kind in {"zero", "auto"} or n_features == 0 or not np.any(data.target):
         return np.zeros((n_features, n_timesteps))
+    if data.center:
+        data = replace(data, X=nearer(data.X)[0])
     scale = _root_mean_square(data.X, data.weights, about_mean=data.center)
     scale[scale == 0] = 1.0
     data = replace(data, X=divided(data.X, scale))

@@ -185,17 +185,11 @@ def fit_contexts(
 
 
 def _choice(plan: TextPlan, contexts: Contexts, fit: TextFit) -> Extrapolation:
-    """How steps after the last are predicted; counts on workers cannot be looked at by step."""
-    asked = plan.extrapolate
-    if not hasattr(contexts.counts, "tocsr"):
-        if asked == "average":
-            raise DataError(
-                "extrapolate='average' looks at the counts of single steps, which stay on the "
-                "workers; choose 'forecast' or 'hold'."
-            )
-        asked = "forecast" if asked == "auto" and fit.posterior_known else asked
+    """How steps after the last are predicted."""
     n_seen = np.unique(contexts.codes).size
-    return settled(asked, n_seen, float(contexts.totals.sum()), posterior=fit.posterior_known)
+    return settled(
+        plan.extrapolate, n_seen, float(contexts.totals.sum()), posterior=fit.posterior_known
+    )
 
 
 def _bases(contexts: Contexts, plan: TextPlan, base: FloatArray) -> FloatArray:

@@ -112,9 +112,9 @@ def judged(
             warnings.simplefilter("ignore", DataWarning)
             fit, known = fit_before(int(code))
         then = TextForecasters(known, forecasters.history)
-        now = contexts.of_steps(np.arange(seen[-1] + 1) == code)
         n_before = int(np.searchsorted(seen, code))
-        history = forecasters.history.then(_scores(then.steps(fit, int(code)), now, n_before))
+        found = _scores(then.steps(fit, int(code)), contexts.of_step(int(code)), n_before)
+        history = forecasters.history.then(found)
         forecasters = TextForecasters(bases, history)
     return forecasters
 

@@ -181,6 +181,10 @@ class Contexts:
         """A source of the contexts before a step."""
         return self.of_steps(np.arange(int(self.codes.max(initial=0)) + 1) < step)
 
+    def of_step(self, step: int) -> Contexts:
+        """The contexts of one step."""
+        return self.of_steps(np.arange(int(self.codes.max(initial=0)) + 1) == step)
+
     def of_steps(self, keep: BoolArray) -> Contexts:
         """The contexts of some steps; steps keep their numbers."""
         chosen = np.flatnonzero(keep[self.codes])

@@ -15,7 +15,13 @@ from scipy.sparse import csr_array
 from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike
 from driftglm.distributed.client import Future, client_for, engine_errors
 from driftglm.distributed.text import TextEngine
-from driftglm.distributed.text_counts import Block, RemoteCounts, first_contexts, step_sums
+from driftglm.distributed.text_counts import (
+    Block,
+    RemoteCounts,
+    fetch_contexts,
+    first_contexts,
+    step_sums,
+)
 from driftglm.exceptions import DataError
 from driftglm.fitting import text_data
 from driftglm.fitting.text_bursts import (
@@ -184,6 +190,14 @@ class RemoteContexts(Contexts):
             words=first_contexts(self.engine, self.words, count),
             tokens=self.tokens[:count],
         )
+
+    def of_step(self, step: int) -> Contexts:
+        """The contexts of one step, brought here: a step is judged as a whole."""
+        first, last = (int(place) for place in np.searchsorted(self.codes, [step, step + 1]))
+        chosen = np.arange(first, last)
+        counts = fetch_contexts(self.engine, self.words, first, last)
+        facts = self.codes[chosen], np.empty(0, int), self.lengths.take(chosen)
+        return Contexts(counts, self.effects[chosen], *facts)
 
     def by_word(self) -> WordCounts:
         """None are here."""

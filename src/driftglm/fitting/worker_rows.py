@@ -192,12 +192,6 @@ def rows_on_workers(
     X: MatrixLike, given: Given, reading: Reading, workers: Workers
 ) -> Iterator[tuple[WorkerRows, Vectors]]:
     """Rows for a fit, and what was read with them; workers hold X as long as the context lasts."""
-    if given.groups is not None:
-        raise DataError(
-            "groups= needs all rows in one place, and X is on workers: effects of groups follow "
-            "every path, also between two questions to the workers. Fit in this process (an array "
-            "or a sparse matrix, without n_workers), or leave groups out."
-        )
     shards = sources.folder_of(X)
     if shards is not None:
         shards.manifest()  # a folder that is not there is found before a cluster is asked for

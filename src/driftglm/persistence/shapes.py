@@ -16,6 +16,17 @@ SHAPES: dict[str, dict[str, str]] = {
     "ColumnSizes": {"p": "importance spread within still"},
     "Components": {"k": "static dynamic rho"},
     "SeasonalComponents": {"k": "static dynamic rho seasonal recurrence"},
+    "Draws": {
+        "m": "features",
+        "csmt": "paths",
+        "csm": "static component",
+        "cslt": "intercepts",
+        "csr": "shared",
+        "ir": "basis",
+        "cst": "noise",
+        "cs": "noise_level noise_component shape n_included",
+        "ia": "ahead",
+    },
     "Forecaster": {"t": "noise"},
     "History": {"sk": "weights", "k": "prior"},
     "TextForecasters": {"bv": "bases"},
@@ -34,6 +45,13 @@ SHAPES: dict[str, dict[str, str]] = {
     "ModeFit": {"it": "beta", "i": "alive static rho"},
     "NoisePath": {"kt": "mean variance h b", "k": "divergence phi"},
     "PosteriorFit": {
+        "it": "beta variance h b",
+        "ik": "phi",
+        "gk": "log_pi",
+        "k": "grid_positions",
+        "i": "unit",
+    },
+    "SampledFit": {
         "it": "beta variance h b",
         "ik": "phi",
         "gk": "log_pi",
@@ -66,8 +84,10 @@ def agrees(name: str, record: Any) -> bool:
         return alone[name](record)
     if name == "Rows" and not _has_targets(record):
         return False
-    if name in {"PosteriorFit", "TextPosterior"}:
-        path = record.beta if name == "PosteriorFit" else record.mean
+    if name == "SampledFit" and not _same_draws(record):
+        return False
+    if name in {"PosteriorFit", "SampledFit", "TextPosterior"}:
+        path = record.mean if name == "TextPosterior" else record.beta
         expected = record.components.count, record.components.n_timesteps
         if expected != (record.phi.shape[-1], path.shape[-1]):
             return False
@@ -75,7 +95,7 @@ def agrees(name: str, record: Any) -> bool:
         codes = record.codes
         n_steps = record.n_timesteps if name == "Rows" else record.deviance.size
         return not codes.size or bool(codes.min() >= 0 and codes.max() < n_steps)
-    return name not in {"ModeFit", "PosteriorFit"} or _same_steps(record)
+    return name not in {"ModeFit", "PosteriorFit", "SampledFit"} or _same_steps(record)
 
 
 def _same_noise(forecaster: Any) -> bool:
@@ -99,6 +119,21 @@ def _same_forecasters(history: Any) -> bool:
     sizes = {each.mean.size for each in history.scores} | {history.weights.shape[1]}
     known = bool(np.isfinite(history.weights).all() and (history.weights >= 0).all())
     return sizes == {count} and len(history.weights) == len(history.scores) + 1 and known
+
+
+def _same_draws(fit: Any) -> bool:
+    """Whether draws are of paths and components there are, at as many steps."""
+    compared = fit.agreement
+    if compared is not None and compared.shape != (2, fit.columns.always_in.size):
+        return False
+    draws, (n_paths, n_steps) = fit.draws, fit.beta.shape
+    features, component = draws.features, draws.component
+    known = not features.size or (features.min() >= 0 and features.max() < n_paths)
+    law = not component.size or (component.min() >= 0 and component.max() < fit.components.count)
+    own = draws.intercepts.shape[2] == fit.intercepts.scale.size
+    lengths = draws.paths.shape[-1], draws.ahead.shape, draws.basis.shape[0]
+    some = draws.paths.shape[0] * draws.paths.shape[1] > 0 and bool((draws.noise > 0).all())
+    return bool(known and law and own and some) and lengths == (n_steps, (n_paths, 2), n_paths)
 
 
 def _known_kinds(record: Any) -> bool:

@@ -55,6 +55,17 @@ def plot_paths(
     Returns
     -------
     matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor
+    >>> from driftglm.plots import plot_paths
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=4, n_active=2)
+    >>> model = DriftRegressor(prior="fixed").fit(panel.X, panel.y, time=panel.time)
+    >>> figure = plot_paths(model, top=2)
+    >>> len(figure.axes) > 0
+    True
     """
     values, names, chosen = _chosen(model, features, top, feature_names)
     if chosen.size > MOST_PANELS:
@@ -83,6 +94,17 @@ def plot_heatmap(
     """Coefficients over time as colours, a row a feature and a panel a class.
 
     The parameters are those of `plot_paths`; any number of features can be shown.
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor
+    >>> from driftglm.plots import plot_heatmap
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=4, n_active=2)
+    >>> model = DriftRegressor(prior="fixed").fit(panel.X, panel.y, time=panel.time)
+    >>> figure = plot_heatmap(model, top=2)
+    >>> len(figure.axes) > 0
+    True
     """
     values, names, chosen = _chosen(model, features, top, feature_names)
     classes, shown = _classes(model, values.shape[1]), _largest_classes(values[:, :, chosen])
@@ -101,6 +123,17 @@ def plot_autocorrelation(
 
     The parameters are those of `plot_paths`. Open dots are features that are more likely out than
     in. More than 60 features are counted in a histogram.
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor
+    >>> from driftglm.plots import plot_autocorrelation
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=4, n_active=2)
+    >>> model = DriftRegressor(prior="fixed").fit(panel.X, panel.y, time=panel.time)
+    >>> figure = plot_autocorrelation(model, top=2)
+    >>> len(figure.axes) > 0
+    True
     """
     values, names, chosen = _chosen(model, features, top, feature_names)
     rho = np.asarray(getattr(model, "autocorrelation_", np.nan))
@@ -122,7 +155,20 @@ def plot_autocorrelation(
 
 
 def plot_comparison(comparison: object, *, metric: Literal["within"] | None = None) -> Figure:
-    """Mean loss of every model over the test steps; the same as `comparison.plot()`."""
+    """Mean loss of every model over the test steps; the same as `comparison.plot()`.
+
+    Examples
+    --------
+    >>> from driftglm.baselines import RidgeAll, RidgeOne
+    >>> from driftglm.evaluation import RollingOrigin, compare
+    >>> from driftglm.plots import plot_comparison
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=3, rows_per_step=30)
+    >>> models = {"all": RidgeAll(1.0), "last": RidgeOne(1.0)}
+    >>> result = compare(models, panel.X, panel.y, panel.time, RollingOrigin(n_test=2))
+    >>> len(plot_comparison(result).axes[0].lines) >= 2
+    True
+    """
     if not hasattr(comparison, "plot"):
         raise DataError(
             f"comparison is a {type(comparison).__name__}; pass what evaluation.compare returned."
@@ -132,13 +178,34 @@ def plot_comparison(comparison: object, *, metric: Literal["within"] | None = No
 
 
 def plot_weights(weights: pd.DataFrame) -> Figure:
-    """How much every forecaster is trusted over time; the same as `model.plot_weights()`."""
+    """How much every forecaster is trusted over time; the same as `model.plot_weights()`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from driftglm.plots import plot_weights
+    >>> weights = pd.DataFrame({"drifting": [0.6, 0.8], "held": [0.4, 0.2]}, index=[2004, "next"])
+    >>> len(plot_weights(weights).axes)
+    1
+    """
     named = weights.set_axis([str(label) for label in weights.index], axis=0)
     return figures.comparison(named.rename_axis("step"), "weight in the forecast")
 
 
 def plot_permutations(counts: pd.DataFrame) -> Figure:
-    """What a model finds in shuffled data; the same as `permutation_check(...).plot()`."""
+    """What a model finds in shuffled data; the same as `permutation_check(...).plot()`.
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor
+    >>> from driftglm.evaluation import permutation_check
+    >>> from driftglm.plots import plot_permutations
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=4, n_active=1, n_timesteps=3, rows_per_step=40)
+    >>> check = permutation_check(DriftRegressor(), panel.X, panel.y, panel.time, n_shuffles=2)
+    >>> len(plot_permutations(check.counts).axes) > 0
+    True
+    """
     data = counts[counts["shuffle"] == "none"].iloc[0]
     said = {
         "outcome": ("included", "included, y shuffled"),
@@ -153,7 +220,18 @@ def plot_permutations(counts: pd.DataFrame) -> Figure:
 
 
 def plot_words(model: object, effect: str | int, words: Features = None, k: int = 8) -> Figure:
-    """Words of one effect over time; the same as `model.plot_words(effect)`."""
+    """Words of one effect over time; the same as `model.plot_words(effect)`.
+
+    Examples
+    --------
+    >>> from driftglm import DriftTextModel
+    >>> from driftglm.plots import plot_words
+    >>> from driftglm.simulate import simulate_text
+    >>> text = simulate_text(n_words=20, n_effects=1)
+    >>> model = DriftTextModel(prior="fixed").fit(text.counts, text.effects, time=text.time)
+    >>> len(plot_words(model, 0, k=2).axes) > 0
+    True
+    """
     if not hasattr(model, "plot_words"):
         raise DataError(f"model is a {type(model).__name__}; pass a fitted DriftTextModel.")
     figure: Figure = model.plot_words(effect, words, k)

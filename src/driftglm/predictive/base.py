@@ -28,6 +28,15 @@ class Distribution(Storable, ABC):
 
     Parameters of a distribution are one number a row; single numbers stand for all rows. They are
     held as arrays of 64-bit floats, and are checked once, when the forecast is made.
+
+    Examples
+    --------
+    >>> from driftglm.predictive import Normal
+    >>> forecast = Normal([0.0, 10.0], 1.0)  # two rows
+    >>> forecast.interval(0.9).round(2).tolist()
+    [[-1.64, 1.64], [8.36, 11.64]]
+    >>> forecast.draws(5, random_state=0).shape
+    (5, 2)
     """
 
     discrete: ClassVar[bool] = False
@@ -188,7 +197,14 @@ class Distribution(Storable, ABC):
 
 
 class Discrete(Distribution):
-    """Forecasts of whole numbers, from 0 on."""
+    """Forecasts of whole numbers, from 0 on.
+
+    Examples
+    --------
+    >>> from driftglm.predictive import Discrete, Normal, Poisson
+    >>> isinstance(Poisson(3.0), Discrete), isinstance(Normal(0.0, 1.0), Discrete)
+    (True, False)
+    """
 
     discrete: ClassVar[bool] = True
 

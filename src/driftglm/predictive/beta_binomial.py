@@ -35,6 +35,13 @@ class BetaBinomial(Discrete):
     -----
     `log_prob` takes the same time for any number of trials. `cdf`, `quantile` and `crps` sum over
     all successes that are possible: some tens of nanoseconds for each trial of each row.
+
+    Examples
+    --------
+    >>> from driftglm.predictive import BetaBinomial
+    >>> forecast = BetaBinomial(trials=10, probability=[0.2, 0.5], precision=20.0)
+    >>> forecast.mean.tolist(), forecast.quantile(0.5).tolist()
+    ([2.0, 5.0], [2.0, 5.0])
     """
 
     ranges: ClassVar[dict[str, Range]] = {

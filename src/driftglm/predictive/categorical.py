@@ -30,6 +30,13 @@ class Categorical(Discrete):
     Codes of classes without an order have no mean, so `mean`, `variance` and `std` are refused;
     `mode` is the most probable class. `cdf`, `quantile`, `interval` and `crps` follow the order of
     the codes, and say something only if the classes have one; `log_prob` and `brier` need none.
+
+    Examples
+    --------
+    >>> from driftglm.predictive import Categorical
+    >>> forecast = Categorical([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8]])
+    >>> forecast.mode.tolist()
+    [0.0, 2.0]
     """
 
     probabilities: FloatArray

@@ -26,6 +26,13 @@ class Gamma(Distribution):
         The mean.
     shape
         The variance is mean^2 / shape.
+
+    Examples
+    --------
+    >>> from driftglm.predictive import Gamma
+    >>> forecast = Gamma(mean=[2.0, 8.0], shape=4.0)
+    >>> forecast.std.tolist()
+    [1.0, 4.0]
     """
 
     ranges: ClassVar[dict[str, Range]] = {"mean": POSITIVE, "shape": POSITIVE}

@@ -39,6 +39,13 @@ class NegativeBinomial(Discrete):
     The size is mean / (dispersion - 1). Where both mean and size exceed 1e6, the cdf (and with it
     quantiles) is that of a gamma distribution with the same mean, variance and skewness, with half
     a count added; it is off by less than 1e-8. Probabilities are exact everywhere.
+
+    Examples
+    --------
+    >>> from driftglm.predictive import NegativeBinomial, Poisson
+    >>> counts = NegativeBinomial(mean=4.0, dispersion=3.0)
+    >>> float(counts.variance[0]), float(Poisson(4.0).variance[0])
+    (12.0, 4.0)
     """
 
     ranges: ClassVar[dict[str, Range]] = {

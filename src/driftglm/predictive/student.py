@@ -25,6 +25,13 @@ class Student(Distribution):
         Degrees of freedom, one number or one a row. The mean exists above 1 (else it is NaN), the
         variance is finite above 2 (else infinite, or NaN without a mean), and `crps` needs more
         than 1.
+
+    Examples
+    --------
+    >>> from driftglm.predictive import Normal, Student
+    >>> wide = Student(loc=0.0, scale=1.0, degrees=3.0).interval(0.99)
+    >>> bool(wide[0, 1] > Normal(0.0, 1.0).interval(0.99)[0, 1])
+    True
     """
 
     ranges: ClassVar[dict[str, Range]] = {"scale": POSITIVE, "degrees": POSITIVE}

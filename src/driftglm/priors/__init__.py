@@ -21,6 +21,13 @@ __all__ = [
 
 
 def prior_named(name: str) -> Prior:
-    """The registered prior of a name, with its defaults."""
+    """The registered prior of a name, with its defaults.
+
+    Examples
+    --------
+    >>> from driftglm.priors import prior_named
+    >>> prior_named("fixed").autocorrelation
+    0.9
+    """
     made: Prior = find(PRIORS, name, "prior")()
     return made

@@ -36,7 +36,16 @@ def check_boundary(boundary: str) -> None:
 
 @dataclass(frozen=True)
 class PathStats:
-    """S, R and E of every path (or group of tied paths), each of shape (n_groups,)."""
+    """S, R and E of every path (or group of tied paths), each of shape (n_groups,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from driftglm.priors import PathStats
+    >>> stats = PathStats.of(np.array([[1.0, 2.0, 3.0]]))
+    >>> float(stats.S[0]), float(stats.R[0]), float(stats.E[0])
+    (14.0, 8.0, 10.0)
+    """
 
     S: FloatArray
     R: FloatArray
@@ -72,6 +81,14 @@ class Penalty:
 
     `mean_alpha` and `mean_rho` are posterior means of the chain's two equivalent
     autocorrelation parameters, alpha = -rho / (1 + rho^2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from driftglm.priors import Exact, PathStats
+    >>> penalty = Exact().evaluate(PathStats.of(np.array([[1.0, 1.0, 1.0]])), 3)
+    >>> bool(penalty.omega[0] > 0), bool(penalty.omega_alpha[0] < 0)
+    (True, True)
     """
 
     log_density: FloatArray
@@ -87,6 +104,12 @@ class Prior:
 
     A fit gives a posterior (`posterior`; see `driftglm.priors.learned`) or the mode under a
     `PathPrior`.
+
+    Examples
+    --------
+    >>> from driftglm.priors import Exact, Learned
+    >>> Learned().posterior, Exact().posterior
+    (True, False)
     """
 
     posterior: ClassVar[bool] = False
@@ -111,7 +134,14 @@ class Prior:
 
 
 class PathPrior(Prior, ABC):
-    """A density of one path, of which the mode is found. Adding a prior means one subclass."""
+    """A density of one path, of which the mode is found. Adding a prior means one subclass.
+
+    Examples
+    --------
+    >>> from driftglm.priors import Exact, Fixed, Learned, PathPrior
+    >>> [isinstance(prior, PathPrior) for prior in (Exact(), Fixed(), Learned())]
+    [True, True, False]
+    """
 
     @property
     @abstractmethod

@@ -26,6 +26,16 @@ class Fixed(PathPrior):
         separate ridge regression with penalty 1 / scale.
     boundary
         "pinned" (the paper's) or "stationary".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from driftglm.priors import Fixed, PathStats
+    >>> steady = Fixed(scale=1.0, autocorrelation=0.9, boundary="stationary")
+    >>> paths = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]])
+    >>> flat, restless = steady.evaluate(PathStats.of(paths), 3).log_density
+    >>> bool(flat > restless)
+    True
     """
 
     scale: float = 1.0

@@ -1,5 +1,6 @@
 """Fitted models and comparisons as one HTML page."""
 
+from driftglm.report.story import Story
 from driftglm.report.write import write_report
 
-__all__ = ["write_report"]
+__all__ = ["Story", "write_report"]

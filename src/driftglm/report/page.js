@@ -15,6 +15,7 @@ function modelSentence(model) {
 function build() {
   const top = el("div");
   main.append(top);
+  if (report.story) storySection(report.story);
   if (report.comparison) {
     comparisonSection(report.comparison);
     if (report.comparison.forecasts) forecastSection(report.comparison);

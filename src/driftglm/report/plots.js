@@ -163,7 +163,7 @@ function hoverLayer(n, x) {
 }
 
 // series: [{values, lower, upper, next}] over the same steps; next: [value, lower, upper] or null.
-function pathsSpec(series, labels, { title = "coefficient", zero = true } = {}) {
+function pathsSpec(series, labels, { title = "coefficient", zero = true, share = false } = {}) {
   const n = series.length;
   const T = labels.length;
   const ahead = series.some((each) => each.next !== null);
@@ -181,7 +181,8 @@ function pathsSpec(series, labels, { title = "coefficient", zero = true } = {}) 
     future.push({ s, t: T - 1, v: each.values[T - 1], edge: 0 }, { s, t, v, lo, hi, edge: 1 });
   });
   const x = { field: "t", type: "quantitative", axis: stepAxis(shown), scale: { domain: [-0.5, shown.length - 0.5], nice: false } };
-  const y = (field) => ({ field, type: "quantitative", title, axis: { tickCount: 6 }, scale: { zero } });
+  const [axis, scale] = share ? [{ tickCount: 5, format: "%" }, { domain: [0, 1] }] : [{ tickCount: 6 }, { zero }];
+  const y = (field) => ({ field, type: "quantitative", title, axis, scale });
   const color = seriesColour(n);
   const strokeDash = { field: "s", type: "nominal", legend: null, scale: { domain: range(n), range: DASHES.slice(0, n) } };
   const tipOf = future.filter((point) => point.edge === 1);

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files as package_files
 from pathlib import Path
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,15 +24,16 @@ from driftglm.report.encode import page_json
 from driftglm.report.facts import facts
 from driftglm.report.features import feature_rows
 from driftglm.report.seasons import with_seasons
+from driftglm.report.story import Story
 from driftglm.report.words import word_rows
 from driftglm.tables import TableModel
 
 Model = DriftEstimator | DriftTextModel
-SCRIPTS = ("core", "table", "plots", "contest", "model", "overview", "fit", "page")
+SCRIPTS = ("core", "table", "plots", "contest", "model", "overview", "fit", "story", "page")
 TOP = 30
 
 
-def write_report(
+def write_report(  # noqa: PLR0913 (parts that a page may have)
     path: str | Path,
     *,
     model: Model | TableModel | None = None,
@@ -41,6 +43,7 @@ def write_report(
     settings: Mapping[str, object] | None = None,
     top: int = TOP,
     feature_names: Iterable[object] | None = None,
+    story: Story | None = None,
 ) -> Path:
     """Write a page about a fitted model, a comparison, or both; returns the file written.
 
@@ -64,6 +67,8 @@ def write_report(
         Rows of the heat map.
     feature_names
         Names of the columns of X; None: those the model has seen, or x0, x1, ...
+    story
+        Rows whose predictions at every step are the first picture of the page.
 
     Examples
     --------
@@ -87,6 +92,8 @@ def write_report(
         "top": top,
         "facts": facts(fitted, comparison, settings),
     } | _findings(fitted, comparison, feature_names, references)
+    if story is not None:
+        content["story"] = _told(story, fitted)
     write_atomically(target, page(content).encode("utf-8", "replace"))
     return target
 
@@ -115,6 +122,12 @@ def _findings(
             "pit": pit_histogram(model),
         }
     return out
+
+
+def _told(story: Story, model: Model | None) -> dict[str, Any]:
+    if model is None or isinstance(model, DriftTextModel):
+        raise DataError("a story needs the predictions of a model that is not of text.")
+    return story.content(model)
 
 
 def page(content: Mapping[str, object]) -> str:

@@ -27,6 +27,7 @@ class StopReason(Enum):
     CONVERGED = "converged"
     MAX_ITER = "max_iter"
     STALLED = "stalled"
+    MOVING = "moving"  # the objective stands still, fitted values do not yet
 
 
 @dataclass(frozen=True)

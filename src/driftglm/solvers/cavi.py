@@ -20,6 +20,7 @@ from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Snapshot
 from driftglm.solvers.path_work import PathWork
+from driftglm.solvers.stopping import Movement
 
 INCLUDED = 0.5
 """A path more likely than this not to be zero counts as included, in messages of progress."""
@@ -29,6 +30,8 @@ evidences are still far from final and a component lost is lost for good, more i
 RARE = 0.1
 """Paths less likely than this to matter are updated once a round, the others N_INNER times more."""
 N_INNER = 4
+FEW_LIVE = 20
+"""Live paths are few where all paths are more than so many times as many."""
 RISE, RISE_SLOW = 0.1, 0.02
 """A round has converged when it raises the bound by less than this times tol per row. A warm start
 is close to the end at once and must not stop for being so; several responses climb slowly."""
@@ -53,32 +56,41 @@ class CAVISolver(Solver[Bound, Posterior]):
     brief: bool = False
 
     def run(self, run: Run[Bound, Posterior]) -> SolverResult[Posterior]:
-        """Ascend until a round raises the bound by less than RISE (or RISE_SLOW) tol per row."""
+        """Ascend until a round raises the bound by less than RISE (or RISE_SLOW) tol per row.
+
+        Then, but in a brief run, paths that may matter move on until fitted values have settled.
+        """
         pairs = zip(run.problems, run.states, strict=True)
         climb = _Climb(run, [PathWork(bound, posterior) for bound, posterior in pairs])
         n_rows = max(run.problems[0].n_rows, 1.0)  # of weights far below 1 a nat is much
         reason = StopReason.MAX_ITER
-        rise, last = np.inf, -np.inf
+        rise, last, movement = np.inf, -np.inf, Movement()
         n_rounds, least = 0, self._least_rise(len(climb.works))
         if (saved := run.journal.read()) is not None:
             last, n_rounds = saved["last"], saved["n_rounds"]
+            movement = Movement(saved["moved"])
             climb.resume(saved)
         else:
             climb.begin_flat() if self.flat_first else climb.begin()
             climb.account_for_groups()
         while not run.exhausted:
+            before = climb.etas()
             climb.round(live=self.brief or not self.warm)
             rise, last = run.history[-1] - last, run.history[-1]
+            movement.add(climb.moved_since(before))
             if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):
                 climb.free_noise()
-            elif rise < least * run.tol * n_rows:
+            elif rise < least * run.tol * n_rows and (
+                self.brief or climb.let_rows_settle(movement)
+            ):
                 stuck = any(work.stuck_above(least * run.tol * n_rows) for work in climb.works)
                 reason = StopReason.STALLED if stuck else StopReason.CONVERGED
                 break
             n_rounds += 1
             if not run.exhausted:  # a bold step is worth what the next pass makes of it
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
-                run.journal.write({**climb.snapshot(), "last": last, "n_rounds": n_rounds})
+                at = {"last": last, "n_rounds": n_rounds, "moved": movement.last}
+                run.journal.write({**climb.snapshot(), **at})
         climb.finish()
         return run.result(climb.posteriors, rise / (least * n_rows), reason)
 
@@ -103,6 +115,35 @@ class _Climb:
     @property
     def _learns(self) -> bool:
         return self.works[0].problem.prior.weights is None
+
+    def etas(self) -> list[FloatArray]:
+        """The linear predictors of all responses as they are now."""
+        return [work.state.eta.copy() for work in self.works]
+
+    def moved_since(self, before: list[FloatArray]) -> float:
+        """How far the linear predictor of a row has moved at most.
+
+        Where eta is y's own mean, in units of the standard deviation there is to explain.
+        """
+        problem = self.works[0].problem
+        unit = float(np.sqrt(problem.reference)) if problem.family.link == "identity" else 1.0
+        pairs = zip(self.works, before, strict=True)
+        return max(float(np.abs(w.state.eta - eta).max(initial=0.0)) for w, eta in pairs) / unit
+
+    def let_rows_settle(self, movement: Movement) -> bool:
+        """Whether fitted values stand still, if need be after more passes over the live paths.
+
+        Where those are a small part of all they cost little; elsewhere whole rounds go on.
+        """
+        n_live = max(int((work.state.inclusion > RARE).sum()) for work in self.works)
+        n_paths = self.works[0].problem.design.n_features
+        while FEW_LIVE * n_live < n_paths and not movement.settled(self.run.tol):
+            if self.run.exhausted:
+                return False
+            before = self.etas()
+            self.live_paths()
+            movement.add(self.moved_since(before))
+        return movement.settled(self.run.tol)
 
     def begin(self) -> None:
         """Settle the intercepts and the order in which to update features."""

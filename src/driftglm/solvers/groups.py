@@ -14,6 +14,7 @@ from scipy.optimize import minimize_scalar
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
+from driftglm.design.base import NO_EFFECTS, Columns, Effects
 from driftglm.objective import Problem, State
 from driftglm.objective.groups import Groups, GroupState, Shrinkage
 
@@ -28,25 +29,12 @@ HUGE = 1e200
 LEAST_LEFT = 1e-6
 """Share of its information about a constant that a path keeps at least."""
 
-GroupArrays = tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray]
-"""cell, group, variance, constant and anew of `Groups` and `GroupState`, as kernels take them."""
-
-
-NO_EFFECTS: GroupArrays = (
-    np.empty(0, dtype=np.int64),
-    np.empty(0, dtype=np.int64),
-    np.empty(0),
-    np.empty(0),
-    np.empty(0),
-)
-
-
-def group_arrays(problem: Problem, state: State) -> GroupArrays:
+def group_arrays(problem: Problem, state: State) -> Effects:
     """What kernels change in the middle of a pass; none where no rows belong together."""
     groups, now = problem.row_groups, state.row_groups
     if groups is None or now is None:
         return NO_EFFECTS
-    return groups.cell, groups.group, now.variance, now.constant, now.anew
+    return groups.cell, groups.group, now.variance, now.constant, now.anew, np.zeros(1)
 
 
 def update_groups(
@@ -174,14 +162,14 @@ def refresh_inplace(
     steps: FloatArray,
     precision: FloatArray,
     step_offsets: IntArray,
-    arrays: GroupArrays,
+    effects: Effects,
 ) -> None:
     """Effects given the rest, in the middle of a pass; score and sums of steps follow.
 
     `curvature` is empty where it is one throughout; `steps` (3, T) is what is pending, the sum of
     the score and that of the curvature (see `design.base.RowState`).
     """
-    cell, group, variance, constant, anew = arrays
+    cell, group = effects[0], effects[1]
     ones = curvature.shape[0] == 0
     linear, information = np.zeros(group.shape[0]), np.zeros(group.shape[0])
     for t in range(precision.shape[0]):
@@ -191,6 +179,21 @@ def refresh_inplace(
             score[n] -= weight * pending
             linear[cell[n]] += precision[t] * score[n]
             information[cell[n]] += precision[t] * weight
+    moved = _set_effects_inplace(linear, information, effects)
+    for t in range(precision.shape[0]):
+        total = 0.0
+        for n in range(step_offsets[t], step_offsets[t + 1]):
+            score[n] -= (1.0 if ones else curvature[n]) * moved[cell[n]]
+            total += score[n]
+        steps[1, t] = total
+
+
+@kernel
+def _set_effects_inplace(
+    linear: FloatArray, information: FloatArray, effects: Effects
+) -> FloatArray:
+    """Effects given the information of the cells and the gradient there; returns their moves."""
+    _, group, variance, constant, anew, _ = effects
     n_groups = constant.shape[0]
     above, below = np.zeros(n_groups), np.zeros(n_groups)
     for c in range(group.shape[0]):
@@ -209,12 +212,43 @@ def refresh_inplace(
         left = linear[c] - information[c] * u
         anew[c] = variance[1] * left / (1.0 + variance[1] * information[c])
         moved[c] += u + anew[c]
-    for t in range(precision.shape[0]):
-        total = 0.0
-        for n in range(step_offsets[t], step_offsets[t + 1]):
-            score[n] -= (1.0 if ones else curvature[n]) * moved[cell[n]]
-            total += score[n]
-        steps[1, t] = total
+    return moved
+
+
+@kernel
+def refresh_away_inplace(
+    score: FloatArray,
+    columns: Columns,
+    pending: FloatArray,
+    precision: FloatArray,
+    cells: tuple[IntArray, FloatArray],
+    effects: Effects,
+) -> None:
+    """The same where rows are not at hand; `score` are gradients of a block's features, then cells.
+
+    `columns` are the block's Gram matrix and, behind it in every segment, sums over cells; `cells`
+    the step and the sum of the curvature of every cell, `pending` (T,) what is not yet in its
+    score (see `design.base.UpdateBlock`).
+    """
+    values, rows, segments, center, _ = columns
+    codes, curvature = cells
+    m, n_steps, n_cells = segments.shape[0], precision.shape[0], codes.shape[0]
+    linear, information = np.empty(n_cells), np.empty(n_cells)
+    for c in range(n_cells):
+        t = codes[c]
+        linear[c] = precision[t] * (score[m * n_steps + c] - curvature[c] * pending[t])
+        information[c] = precision[t] * curvature[c]
+    moved = _set_effects_inplace(linear, information, effects)
+    total = np.zeros(n_steps)
+    for c in range(n_cells):
+        score[m * n_steps + c] -= curvature[c] * moved[c]
+        total[codes[c]] += curvature[c] * moved[c]
+    for i in range(m):
+        for t in range(n_steps):
+            along = 0.0
+            for k in range(segments[i, t] + m, segments[i, t + 1]):
+                along += values[k] * moved[rows[k] - m * n_steps]
+            score[i * n_steps + t] -= along - center[i, t] * total[t]
 
 
 Loss = tuple[FloatArray, FloatArray]

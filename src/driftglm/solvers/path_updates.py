@@ -6,7 +6,7 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design.base import KernelBlock
+from driftglm.design.base import Effects, KernelBlock
 from driftglm.objective.bound import PathArrays
 from driftglm.priors import mixture, seasons
 from driftglm.priors.mixture import Tables
@@ -17,7 +17,7 @@ from driftglm.priors.offset import (
 )
 from driftglm.priors.seasons import SeasonTables
 from driftglm.solvers.damping import damp_inplace
-from driftglm.solvers.groups import GroupArrays, refresh_inplace
+from driftglm.solvers.groups import refresh_away_inplace, refresh_inplace
 from driftglm.solvers.kernels import gradient_inplace, update_score_inplace
 
 STILL = (1e-10, 1e-6)
@@ -30,6 +30,8 @@ Steps = tuple[FloatArray, IntArray, float]
 """The precision of every step, where its rows begin, and the damping."""
 Unknown = tuple[FloatArray, FloatArray, FloatArray]
 """`kept`, `offset` and `credit` of a `Posterior`, empty where no rows belong together."""
+Follow = tuple[Effects, tuple[IntArray, FloatArray]]
+"""Effects of groups, and the cells of a block whose rows are not at hand (`UpdateBlock.cells`)."""
 
 
 @kernel
@@ -123,16 +125,19 @@ def _credit_inplace(
 
 
 @kernel
-def _followed(
-    moved: float, far: float, block: KernelBlock, steps: Steps, effects: GroupArrays
-) -> float:
-    """Let effects of groups follow where paths have moved far; returns how far they have since."""
-    far += max(moved, 0.0)
-    if far < FAR or effects[0].shape[0] == 0:
-        return far
+def _follow_inplace(moved: float, block: KernelBlock, steps: Steps, follow: Follow) -> None:
+    """Let effects of groups follow where paths have moved far since they last did."""
+    effects, cells = follow
+    far = effects[5]
+    far[0] += max(moved, 0.0)
+    if far[0] < FAR:
+        return
+    far[0] = 0.0
     score, curvature, sums = block[2]
-    refresh_inplace(score, curvature, sums, steps[0], steps[1], effects)
-    return 0.0
+    if cells[0].shape[0] == 0:
+        refresh_inplace(score, curvature, sums, steps[0], steps[1], effects)
+    else:
+        refresh_away_inplace(score, block[1][1], sums[0], steps[0], cells, effects)
 
 
 @kernel
@@ -142,19 +147,18 @@ def update_paths_inplace(
     prior: tuple[Tables, FloatArray, IntArray, FloatArray],
     posterior: PathArrays,
     unknown: Unknown,
-    effects: GroupArrays,
+    follow: Follow,
 ) -> None:
     """One pass over the paths of a block; `posterior` and the score are updated.
 
     `prior` holds the components' tables, log weights (G, K), each path's group and its unit.
-    `effects` of groups are empty where there are none, or where the rows are not at hand.
+    Effects of groups are empty where there are none, and follow where there are.
     """
     tables, log_pi, groups, unit = prior
     n_steps, n_components = posterior[0].shape[1], posterior[2].shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
     change, out = np.empty(n_steps), np.empty((2, n_steps))
     parts, new_phi = np.empty((3, n_components)), np.empty(n_components)
-    far = 0.0
     for i in block[0]:
         scale = steps[0], unit[i], steps[2]
         error = _information_inplace(i, block, scale, posterior, unknown, (h, b, g))
@@ -168,7 +172,7 @@ def update_paths_inplace(
         moved = _settle_inplace(i, block, unit[i], posterior, found, told)
         if some and moved >= 0.0:
             _credit_inplace(i, h, out, lost, steps, unknown)
-            far = _followed(moved, far, block, steps, effects)
+            _follow_inplace(moved, block, steps, follow)
 
 
 @kernel
@@ -178,7 +182,7 @@ def update_seasonal_paths_inplace(
     prior: tuple[SeasonTables, FloatArray, IntArray, FloatArray],
     posterior: PathArrays,
     unknown: Unknown,
-    effects: GroupArrays,
+    follow: Follow,
 ) -> None:
     """The same where a path may have a season, found together with the rest of it."""
     tables, log_pi, groups, unit = prior
@@ -186,7 +190,6 @@ def update_seasonal_paths_inplace(
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
     change, out = np.empty(n_steps), np.empty((2, n_steps))
     parts, new_phi = np.empty((3, n_components)), np.empty(n_components)
-    far = 0.0
     for i in block[0]:
         scale = steps[0], unit[i], steps[2]
         _information_inplace(i, block, scale, posterior, unknown, (h, b, g))
@@ -200,4 +203,4 @@ def update_seasonal_paths_inplace(
         moved = _settle_inplace(i, block, unit[i], posterior, found, told)
         if some and moved >= 0.0:
             _credit_inplace(i, h, out, 0.0, steps, unknown)
-            far = _followed(moved, far, block, steps, effects)
+            _follow_inplace(moved, block, steps, follow)

@@ -12,7 +12,6 @@ from driftglm.objective import Bound, Posterior
 from driftglm.priors.mixture import Components, Tables
 from driftglm.priors.seasons import SeasonalComponents, SeasonTables
 from driftglm.solvers.groups import (
-    NO_EFFECTS,
     group_arrays,
     lost_by_columns,
     lost_information,
@@ -219,15 +218,14 @@ class PathWork(RowWork):
         effects = group_arrays(bound, posterior)
         seasonal = isinstance(posterior.components, SeasonalComponents)
         update: Any = update_seasonal_paths_inplace if seasonal else update_paths_inplace
-        for block in self.update_blocks(order):
+        for block in self.update_blocks(order, effects):
             features = block.take(bound.groups), block.take(bound.unit)
             prior = (self.tables, posterior.log_pi, *features)
             paths = block.take_all(posterior.path_arrays)
             unknown = posterior.kept, posterior.offset, posterior.credit
             if bound.row_groups is not None:
                 unknown = block.take_all(unknown)
-            at_hand = effects if block.features is None else NO_EFFECTS
-            update(block.inputs, steps, prior, paths, unknown, at_hand)
+            update(block.inputs, steps, prior, paths, unknown, (effects, block.cells))
             block.put_back()
         if bound.row_groups is not None and posterior.row_groups is not None:
             posterior.row_groups.settle(bound.row_groups)  # their means have followed the paths

@@ -10,6 +10,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import Design, UpdateBlock
+from driftglm.design.base import NO_EFFECTS, Effects
 from driftglm.objective import Problem, State
 from driftglm.solvers.intercepts import update_intercepts
 from driftglm.solvers.journal import Snapshot
@@ -184,7 +185,9 @@ class RowWork:
                 break
         return worst
 
-    def update_blocks(self, order: IntArray) -> Iterator[UpdateBlock]:
+    def update_blocks(
+        self, order: IntArray, effects: Effects = NO_EFFECTS
+    ) -> Iterator[UpdateBlock]:
         """What a kernel takes to update the features in `order`; the score is kept in step."""
         design = self.problem.design
         steps = np.zeros((3, design.n_timesteps))
@@ -193,7 +196,8 @@ class RowWork:
         ones = bool((self.curvature == 1.0).all())
         rows = self.score, np.empty(0) if ones else self.curvature, steps
         weighed, paths = (self.squares, self.sums), (self.state.beta, self._variance())
-        yield from design.update_blocks(order, rows, weighed, paths, fixed=self._quadratic)
+        given = {"fixed": self._quadratic, "effects": effects}
+        yield from design.update_blocks(order, rows, weighed, paths, **given)
         if self._quadratic:  # else the score starts afresh from eta
             self.score -= self.curvature * design.to_rows(steps[0])
 

@@ -81,13 +81,15 @@ class PosteriorPass:
 class PosteriorReport:
     """By chunk (the first axis): expected counts (C, N), sums of phi (C, F, K), (C, 2) numbers.
 
-    `included` (C,) are the paths that are probably not zero, if they were to be counted.
+    `included` (C,) are the paths that are probably not zero, if they were to be counted. `moved`
+    (C,) is how far the pass has moved the log rate of a word at most, by one effect.
     """
 
     expected: FloatArray
     members: FloatArray
     numbers: FloatArray
     included: IntArray
+    moved: FloatArray
 
 
 class WordPosteriors(Protocol):
@@ -140,18 +142,21 @@ def update_chunks_inplace(
     expected = np.zeros((n_chunks, inputs.log_rate.size))
     members = np.zeros((n_chunks, n_effects, inputs.variances.size))
     numbers, included = np.zeros((n_chunks, 2)), np.zeros(n_chunks, dtype=np.int64)
+    moved = np.zeros(n_chunks)
     components = (inputs.tables, inputs.log_pi, fixed.groups, fixed.reach)
     rows, shared = (words.background, inputs.log_rate), (fixed.effects, fixed.order)
 
     def update(c: int, first: int, last: int) -> None:
-        out = (expected[c], members[c], numbers[c])
+        out, before = (expected[c], members[c], numbers[c]), paths[0][first:last].copy()
         update_words_inplace((first, last), shared, words.counts, rows, components, paths, out)
+        change = np.abs(paths[0][first:last] - before).max(axis=(0, 2), initial=0.0)
+        moved[c] = np.max(change * fixed.reach, initial=0.0)
         if fixed.count_included:
             found = inclusion(inputs.variances, paths[2][first:last], paths[4][first:last])
             included[c] = int((found > INCLUDED).sum())
 
     run_chunks(update, words.chunks, n_jobs)
-    return PosteriorReport(expected, members, numbers, included)
+    return PosteriorReport(expected, members, numbers, included, moved)
 
 
 def sweep_chunks_inplace(

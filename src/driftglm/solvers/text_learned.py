@@ -21,7 +21,7 @@ from driftglm.priors.offset import last_step_inplace
 from driftglm.solvers import text_engine
 from driftglm.solvers.base import Progress, SolverResult, StopReason
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
-from driftglm.solvers.stopping import last_rise
+from driftglm.solvers.stopping import Movement, last_rise
 from driftglm.solvers.text_engine import PosteriorPass, PosteriorReport, WordEngine, WordPosteriors
 from driftglm.solvers.text_posterior_kernel import Paths
 from driftglm.solvers.text_problem import TextProblem
@@ -35,6 +35,10 @@ SMALLEST_SHARE = 400.0
 small to be seen in one word can be seen in thousands."""
 N_PASSES = 10
 """At least so many passes: the weights have only begun to be learned when the first ones end."""
+
+MOST_WORK = 2e7
+"""Updates of a path's step, of all words, that may be spent on letting probabilities settle after
+the bound has: some seconds. Larger fits say that they still move."""
 
 
 @dataclass
@@ -203,20 +207,31 @@ class LearnedTextSolver:
         progress: Progress | None = None,
         journal: Journal | None = None,
     ) -> SolverResult[TextPosterior]:
-        """Passes until one raises the bound by less than `tol` per token."""
+        """Passes until one raises the bound by less than `tol` per token, and words stand still.
+
+        A large fit does not wait for the words.
+        """
         journal = journal or NoJournal()
         state = self.start(problem)
         words = self._posteriors(problem, state, count_included=progress is not None)
         n_tokens = float(problem.totals.sum())
         enough = tol * n_tokens
         history: list[float] = []
+        movement, n_more = Movement(), int(MOST_WORK / max(np.prod(problem.shape), 1))
         if (saved := journal.read()) is not None:
             state, history = Mixture(**saved["mixture"]), saved["history"]
             words.put(tuple(saved["paths"]))
-        while len(history) < max_iter and not _settled(history, enough):
+            movement, n_more = Movement(saved["moved"], saved["left"]), saved["n_more"]
+        while len(history) < max_iter:
+            if _settled(history, enough):
+                if movement.settled(tol) or n_more <= 0:
+                    break
+                n_more -= 1
             if history and journal.due():
-                journal.write(_snapshot(state, words.paths(), history))
+                at = {"moved": movement.last, "left": movement.left, "n_more": n_more}
+                journal.write(_snapshot(state, words.paths(), history) | at)
             report = words.update(state.pass_inputs())
+            movement.add(float(report.moved.max(initial=0.0)))
             value, counts = self._settle(problem, state, report)
             if self.prior.weights is None:
                 value += _learn(state, counts)
@@ -225,8 +240,11 @@ class LearnedTextSolver:
             if progress is not None:
                 progress(len(history), value, int(report.included.sum()))
         paths = words.paths()
-        journal.write(_snapshot(state, paths, history), last=True)
-        reason = StopReason.CONVERGED if _settled(history, enough) else StopReason.MAX_ITER
+        at = {"moved": movement.last, "left": movement.left, "n_more": n_more}
+        journal.write(_snapshot(state, paths, history) | at, last=True)
+        reason = StopReason.MOVING if len(history) < max_iter else StopReason.MAX_ITER
+        if _settled(history, enough) and movement.settled(tol):
+            reason = StopReason.CONVERGED
         optimality = last_rise(history) / n_tokens
         return SolverResult((state.posterior(paths),), np.array(history), optimality, reason)
 

@@ -1,14 +1,13 @@
-"""The demo's table: features know nothing of the week they predict, nor of anything after it."""
+"""The table of weekly volatility: features know nothing of the week they predict, nor of anything after it."""
 
 import hashlib
-from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import pytest
-from demo_features import PUBLISHED, weekly_table
+from volatility import DEV, FOLDER, SPEC, TARGET, TEST, load_volatility, provenance
+from volatility_features import PUBLISHED, weekly_table
 
-from driftglm.demo.run import DEV, SPEC, TARGET, TEST, load_volatility, provenance
 from driftglm.tables import fit_encoder
 
 CUT = pd.Timestamp("2002-05-17")  # a Friday
@@ -80,9 +79,9 @@ def test_the_target_is_the_volatility_of_the_week_itself():
     )
 
 
-def test_the_table_in_the_package_is_the_one_described():
+def test_the_table_is_the_one_described():
     facts = provenance()
-    data = files("driftglm.demo").joinpath("volatility.csv.gz").read_bytes()
+    data = (FOLDER / "volatility.csv.gz").read_bytes()
     assert len(data) < 400_000
     assert hashlib.sha256(data).hexdigest() == facts["sha256"]
     table = load_volatility()

@@ -1,4 +1,3 @@
-# ruff: noqa: INP001
 """Daily prices become a weekly table; every feature is known before the week it predicts begins."""
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from driftglm.demo.run import TARGET
+from volatility import TARGET
 
 WINDOWS = {"1w": 5, "4w": 20, "13w": 65, "26w": 130, "52w": 260}  # trading days
 RANGE_WINDOWS = ("1w", "4w", "13w", "26w")

@@ -1,0 +1,398 @@
+"""Draws of the joint posterior: calibrated, right under correlation, and fast enough.
+
+    python benchmarks/sampling.py [sbc] [coverage] [scale] [series] --write docs/results/sampling.md
+
+Without names all parts run, a quarter of an hour on one core. Parts that are not run keep their
+section in the page.
+"""
+
+import argparse
+import importlib.util
+import multiprocessing
+import re
+import resource
+import time as clock
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import chi2
+from worlds import paper_scale
+
+from driftglm import DriftRegressor, Sampling
+from driftglm.design import ColumnDesign
+from driftglm.families import Binomial, Gaussian, Poisson
+from driftglm.fitting.row_draws import sampled_eta
+from driftglm.objective import Bound, Intercepts, Noise
+from driftglm.priors import Learned
+from driftglm.priors.weights import prior_counts, start_weights
+from driftglm.solvers import CAVISolver
+from driftglm.solvers.gibbs import Chain
+from driftglm.solvers.sampling import sample
+
+N_STEPS, N_ROWS, N_FEATURES = 6, 40, 12
+N_BINS, N_DRAWS = 10, 99
+GRID = Learned(
+    shares=(0.0, 0.5, 1.0), correlations=(0.0, 0.9), n_scales=4, prior_count=3.0, n_directions=0
+)
+SIZES = {"gaussian": 1.0, "binomial": 1.0, "poisson": 0.1}
+"""Largest variance of a path, by family: an absolute grid."""
+DEGREES, SCALE = 12.0, 0.5
+"""Prior of the noise variance, which must be proper to be drawn from."""
+ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
+
+# ------------------------------------------------- simulation-based calibration
+
+
+def posed(X, y, codes, family, weight):
+    """The problem: nothing centred, no directions, a column of ones with a path like any other."""
+    design, _ = ColumnDesign.from_matrix(X, codes, N_STEPS)
+    noise = Noise(given=1.0, reference=1.0)
+    if family.has_noise:
+        noise = Noise(given=None, reference=SCALE, degrees=DEGREES, least=1e-6)
+    nothing = np.zeros((0, y.size)), np.zeros(0, bool), np.zeros(0)
+    return Bound(
+        design=design,
+        family=family,
+        intercepts=Intercepts(*nothing),
+        noise=noise,
+        y=y.astype(np.float64),
+        weights=np.full(y.size, float(weight)),
+        offset=np.zeros(y.size),
+        static=np.zeros(N_FEATURES, bool),
+        reference=SIZES[family.name],
+        effective_rows=200.0,
+        prior=GRID,
+        unit=np.ones(N_FEATURES),
+    )
+
+
+def drawn_truth(bound, rng):
+    """Paths, and components, from the prior."""
+    components = bound.components()
+    pi = start_weights(GRID, components, np.zeros(1, bool))
+    weights = rng.dirichlet(prior_counts(GRID, components, pi)[0])
+    k = rng.choice(components.count, N_FEATURES, p=weights)
+    steps = np.arange(N_STEPS)
+    beta = np.empty((N_FEATURES, N_STEPS))
+    for i in range(N_FEATURES):
+        law = components.static[k[i]], components.dynamic[k[i]], components.rho[k[i]]
+        spread = law[0] + law[1] * law[2] ** np.abs(steps[:, None] - steps)
+        beta[i] = rng.multivariate_normal(np.zeros(N_STEPS), spread, method="svd")
+    return beta / bound.unit[:, None], ~components.is_zero[k]
+
+
+def one_set(name, rng, seed, weight):
+    """Ranks of what was drawn, probabilities of inclusion and what is included."""
+    family = {"gaussian": Gaussian(), "binomial": Binomial(bound=False), "poisson": Poisson()}[name]
+    codes = np.repeat(np.arange(N_STEPS), N_ROWS)
+    X = rng.normal(size=(codes.size, N_FEATURES))
+    X[:, 1] = 0.8 * X[:, 2] + 0.6 * X[:, 1]
+    X[:, 0] = 1.0
+    bound = posed(X, np.zeros(codes.size), codes, family, 1.0)
+    beta, included = drawn_truth(bound, rng)
+    eta = np.einsum("ni,ni->n", X, beta.T[codes])
+    noise = 1.0
+    if family.has_noise:
+        noise = 0.5 * DEGREES * SCALE / rng.standard_gamma(0.5 * DEGREES)
+    y = family.draw(eta, noise, rng)
+    bound = posed(X, y, codes, family, weight)
+    found = CAVISolver().solve(bound, bound.start_posterior(), max_iter=60, tol=1e-3)
+    how = Sampling(draws=N_DRAWS, warmup=150, chains=1, thin=5)
+    record = sample(bound, found.state, how, seed=seed)[0]
+    paths = np.zeros((N_DRAWS, N_FEATURES, N_STEPS))
+    paths[:, record.kept] = record.paths
+    truth, draws = {}, {}
+    for i, t in ((0, 0), (1, 2), (2, 5), (7, 3)):
+        truth[f"beta {i} {t}"], draws[f"beta {i} {t}"] = beta[i, t], paths[:, i, t]
+    for t in (0, 3, 5):
+        row = rng.normal(size=N_FEATURES)
+        truth[f"x'beta {t}"], draws[f"x'beta {t}"] = row @ beta[:, t], paths[:, :, t] @ row
+    if family.has_noise:
+        truth["noise"], draws["noise"] = noise, record.others["noise"][:, 0]
+    ranks = {
+        # Single precision rounds draws, and zero is zero.
+        key: int((draws[key] < np.float32(value)).sum())
+        + int(rng.integers(int((draws[key] == np.float32(value)).sum()) + 1))
+        for key, value in truth.items()
+    }
+    zero = found.state.components.is_zero
+    return ranks, 1.0 - record.phi[:, zero].sum(axis=1) / record.done, included
+
+
+def calibrated(name, n_sets, weight=1.0, seed=0):
+    """P values by quantity, the least after Holm, and that of the reliability of inclusion."""
+    all_ranks, predicted, happened = {}, [], []
+    for s in range(n_sets):
+        rng = np.random.default_rng([seed, s])
+        ranks, probability, included = one_set(name, rng, s, weight)
+        for key, rank in ranks.items():
+            all_ranks.setdefault(key, []).append(rank)
+        predicted.append(probability)
+        happened.append(included)
+    p_values = {key: uniform(ranks) for key, ranks in all_ranks.items()}
+    least = min(p_values.values()) * len(p_values)
+    return p_values, min(least, 1.0), reliable(np.concatenate(predicted), np.concatenate(happened))
+
+
+def uniform(ranks):
+    """P value of equal bins."""
+    counts = np.bincount(np.array(ranks) * N_BINS // (N_DRAWS + 1), minlength=N_BINS)
+    expected = len(ranks) / N_BINS
+    return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), N_BINS - 1))
+
+
+def reliable(predicted, happened):
+    """P value of shares in five equal bins of what was predicted."""
+    order = np.array_split(np.argsort(predicted), 5)
+    total = 0.0
+    for part in order:
+        p, seen = predicted[part], happened[part]
+        total += (seen.sum() - p.sum()) ** 2 / max((p * (1 - p)).sum(), 1e-9)
+    return float(chi2.sf(total, 5))
+
+
+def run_sbc(n_sets):
+    """Whether the truth is anywhere among the draws, for three families and one that must fail."""
+    said = (
+        f"{n_sets} data sets each, drawn from the prior: {N_FEATURES} features, {N_STEPS} steps of "
+        f"{N_ROWS} rows, an absolute grid, no centring, dispersion 1. Chi-square of the ranks of "
+        f"the truth among {N_DRAWS} draws in {N_BINS} bins; uniform where p > .01 after Holm."
+    )
+    lines = [
+        said,
+        "",
+        "| family | quantities | least p after Holm | p of inclusion's reliability | minutes |",
+        "|---|---|---|---|---|",
+    ]
+    cases = [(name, 1.0) for name in SIZES] + [("gaussian", 2.5)]
+    for name, weight in cases:
+        began = clock.perf_counter()
+        p_values, least, inclusion = calibrated(name, n_sets, weight)
+        shown = name if weight == 1.0 else f"{name}, rows counted {weight} times (must fail)"
+        minutes = (clock.perf_counter() - began) / 60
+        lines.append(
+            f"| {shown} | {len(p_values)} | {least:.3g} | {inclusion:.3g} | {minutes:.1f} |"
+        )
+        print(lines[-1], {key: round(p, 3) for key, p in p_values.items()}, flush=True)
+    return lines
+
+
+# ------------------------------------------------------------------ correlation
+
+
+def correlated_panel(correlation, seed, n_features=60, n_active=8, n_steps=8, n_rows=100):
+    """Neighbouring columns of a correlation; half the active paths walk."""
+    rng = np.random.default_rng([7, seed])
+    codes = np.repeat(np.arange(n_steps), n_rows)
+
+    def columns(n):
+        z = rng.normal(size=(n, n_features))
+        for j in range(1, n_features):
+            z[:, j] = correlation * z[:, j - 1] + np.sqrt(1 - correlation**2) * z[:, j]
+        return z
+
+    paths = np.zeros((n_steps, n_features))
+    active = rng.choice(n_features, n_active, replace=False)
+    for j, i in enumerate(active):
+        walk = np.cumsum(rng.normal(size=n_steps)) * 0.15 if j % 2 else 0.0
+        paths[:, i] = rng.normal() * 0.5 + walk
+    X = columns(codes.size)
+    y = (X * paths[codes]).sum(axis=1) + rng.normal(size=codes.size)
+    return X, y, codes, paths, columns(300)
+
+
+def run_coverage(n_panels):
+    """Intervals of x'beta, and errors of paths, where columns are correlated."""
+    said = (
+        f"{n_panels} panels each: 8 steps of 100 rows, 60 features, 8 active of which half walk, "
+        "noise 1; 90 % intervals of x'beta of 300 new rows at random steps, and the squared error "
+        "of all paths. 2 chains of 400 draws. (The variational fit is the mean-field one: with 800 "
+        "rows paths are judged jointly otherwise.)"
+    )
+    lines = [
+        said,
+        "",
+        "| correlation | covered, sampled | mean field | error, sampled / mean field | ratio |",
+        "|---|---|---|---|---|",
+    ]
+    for correlation in (0.0, 0.5, 0.8, 0.9):
+        found = []
+        for seed in range(n_panels):
+            X, y, codes, paths, new = correlated_panel(correlation, seed)
+            steps = np.random.default_rng(seed).integers(8, size=len(new))
+            sampled, plain = both_fits(X, y, codes)
+            inside, inside_plain = [], []
+            for t in range(8):
+                rows = new[steps == t]
+                truth = rows @ paths[t]
+                draws = sampled_eta(sampled, rows, t, np.random.default_rng(seed))
+                low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+                inside += list((low <= truth) & (truth <= high))
+                step = plain.at(t)
+                reach = 1.645 * np.sqrt(step.variance_of(rows))
+                inside_plain += list(np.abs(step.mean_of(rows) - truth) <= reach)
+            errors = [((fit.coef_path() - paths) ** 2).sum() for fit in (sampled, plain)]
+            found.append([np.mean(inside), np.mean(inside_plain), *errors])
+        one, two, error, other = np.mean(found, axis=0)
+        lines.append(
+            f"| {correlation:g} | {one:.3f} | {two:.3f} | {error:.3f} / {other:.3f} | "
+            f"{error / other:.2f} |"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def both_fits(X, y, codes):
+    """The sampled fit, and the mean-field one it started from."""
+    from driftglm.fitting import posteriors
+
+    how = Sampling(draws=400, warmup=200)
+    sampled = DriftRegressor(extrapolate="forecast", seasonality=None, inference=how)
+    sampled.fit(X, y, time=codes)
+    joint = posteriors.joint_posterior
+    posteriors.joint_posterior = lambda *end, **_: (end[1], None)
+    try:
+        plain = DriftRegressor(extrapolate="forecast", seasonality=None).fit(X, y, time=codes)
+    finally:
+        posteriors.joint_posterior = joint
+    return sampled._fits[0], plain._fits[0]  # noqa: SLF001
+
+
+# ------------------------------------------------------------------------ scale
+
+
+def fit_at_scale(n_draws, queue):
+    """One fit in a process of its own: seconds, peak memory in MB, seconds of every sweep."""
+    warnings.simplefilter("ignore")
+    (X, y, time), _ = paper_scale()
+    sweeps, own = [], Chain.sweep
+
+    def timed(self, sums):
+        started = clock.perf_counter()
+        own(self, sums)
+        sweeps.append(clock.perf_counter() - started)
+
+    Chain.sweep = timed
+    how = "variational" if not n_draws else Sampling(draws=n_draws, warmup=100, chains=1)
+    began = clock.perf_counter()
+    DriftRegressor(extrapolate="forecast", inference=how).fit(X, y, time=time)
+    seconds = clock.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    queue.put((seconds, peak, sweeps, X.shape, int(X.nnz)))
+
+
+def run_scale(n_draws):
+    """Time and memory at the paper's scale."""
+    found = []
+    context = multiprocessing.get_context("spawn")
+    for count in (0, n_draws):
+        queue = context.Queue()
+        process = context.Process(target=fit_at_scale, args=(count, queue))
+        process.start()
+        found.append(queue.get())
+        process.join()
+    (plain, memory, _, shape, entries), (total, more, sweeps, *_) = found
+    drawn = (
+        f"- with {n_draws} kept draws after 100 sweeps of warm-up: {total:.0f} s in all; a sweep "
+        f"takes {np.median(sweeps):.3f} s (median; least {min(sweeps):.3f}), "
+        f"{1 / np.median(sweeps):.1f} a second; {sum(sweeps[-n_draws:]):.0f} s for the kept draws"
+    )
+    lines = [
+        f"{shape[0]:,} rows, {shape[1]:,} binary columns, {entries:,} ones, one core, one chain.",
+        "",
+        f"- variational fit: {plain:.0f} s, peak memory {memory:.0f} MB",
+        drawn,
+        f"- peak memory {more:.0f} MB, {more / memory:.2f} times that of the variational fit",
+    ]
+    print("\n".join(lines), flush=True)
+    return lines
+
+
+# ----------------------------------------------------------------------- series
+
+
+def run_series(seeds):
+    """One row a step: coverage, and effective draws a second."""
+    spec = importlib.util.spec_from_file_location("series", ORACLE / "single_series.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    said = (
+        "T = 200, 10 coefficients, one row a step, the reference series of shrinkTVP (constant "
+        "noise); 2 chains of 1,000 draws after 200 sweeps. Effective draws are the least of any "
+        "coefficient at five steps, bulk and tails; seconds are of the whole fit."
+    )
+    lines = [
+        said,
+        "",
+        "| series | covered, sampled | variational | RMSE, sampled | variational | "
+        + "least effective draws | a second |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    found = []
+    for seed in seeds:
+        X, y, paths, *_ = module.series(200, 10, seed)
+        time = np.arange(200)
+        plain = DriftRegressor(noise="constant", extrapolate="forecast").fit(X, y, time=time)
+        began = clock.perf_counter()
+        sampled = DriftRegressor(
+            noise="constant", extrapolate="forecast", inference=Sampling()
+        ).fit(X, y, time=time)
+        seconds = clock.perf_counter() - began
+        row = [_covered(sampled, paths), _covered(plain, paths)]
+        row += [np.sqrt(((m.coef_path_ - paths) ** 2).mean()) for m in (sampled, plain)]
+        effective = np.nanmin(sampled.summary()["effective_draws"])
+        found.append([*row, effective, effective / seconds])
+        lines.append(_row(str(seed), found[-1]))
+        print(lines[-1], flush=True)
+    lines.append(_row("mean", np.mean(found, axis=0)))
+    print(lines[-1], flush=True)
+    return lines
+
+
+def _row(name, figures):
+    return f"| {name} | " + " | ".join(f"{each:.3g}" for each in figures) + " |"
+
+
+def _covered(model, paths):
+    lower, upper = model.coef_interval()
+    return float(((lower <= paths) & (paths <= upper)).mean())
+
+
+# ------------------------------------------------------------------------- page
+
+PARTS = {
+    "sbc": ("Simulation-based calibration", lambda args: run_sbc(args.sets)),
+    "coverage": ("Under correlation", lambda args: run_coverage(args.panels)),
+    "scale": ("Paper scale", lambda _: run_scale(500)),
+    "series": ("Single series", lambda args: run_series(args.series)),
+}
+
+
+def main():
+    """Run the parts asked for, and write their sections."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
+    parser.add_argument("--sets", type=int, default=200)
+    parser.add_argument("--panels", type=int, default=10)
+    parser.add_argument("--series", type=lambda text: text.split(","), default=[1, 2, 3])
+    parser.add_argument("--write", type=Path)
+    args = parser.parse_args()
+    args.series = [int(each) for each in args.series]
+    warnings.simplefilter("ignore")
+    old = args.write.read_text() if args.write and args.write.exists() else ""
+    sections = dict(re.findall(r"## (.*?)\n\n(.*?)\n*(?=\n## |\Z)", old, re.DOTALL))
+    for name in args.parts or PARTS:
+        title, run = PARTS[name]
+        sections[title] = "\n".join(run(args))
+    if args.write:
+        titles = [title for title, _ in PARTS.values() if title in sections]
+        body = "\n\n".join(f"## {title}\n\n{sections[title].strip()}" for title in titles)
+        head = "# Draws of the joint posterior\n\n    python benchmarks/sampling.py --write " + str(
+            args.write
+        )
+        args.write.write_text(f"{head}\n\n{body}\n")
+
+
+if __name__ == "__main__":
+    main()

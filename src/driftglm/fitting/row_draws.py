@@ -1,0 +1,86 @@
+"""Draws of the linear predictor of new rows: all rows of a draw have the same coefficients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from driftglm._typing import FloatArray, IntArray, Matrix
+from driftglm.data.matrices import dense, squares
+from driftglm.fitting.averaged import Averaged
+from driftglm.fitting.coefficients import Step
+from driftglm.fitting.outcome import Forecaster
+from driftglm.fitting.sampled import SampledFit
+
+HALF = 0.5
+
+
+def eta_draws(
+    forecaster: Forecaster,
+    X: Matrix,
+    codes: IntArray | int,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    hold: bool,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n_draws, n_rows) eta and noise, and (n_draws,) the family's own parameter.
+
+    Draws of a fit that was sampled. After the last step a draw is one of a forecaster, chosen by
+    its weight; those that were not sampled are normal.
+    """
+    fit = forecaster.fits[0]
+    assert isinstance(fit, SampledFit)  # noqa: S101 (asked for where it is)
+    chosen = rng.choice(fit.draws.count, n_draws, replace=n_draws > fit.draws.count)
+    steps = np.broadcast_to(np.asarray(codes), X.shape[0])
+    eta, noise = np.empty((2, n_draws, X.shape[0]))
+    names, weights = ["held" if hold else "drifting"], np.ones(1)
+    if isinstance(forecaster, Averaged):
+        names, weights = [part.name for part in forecaster.parts], forecaster.weights
+    picked = rng.choice(len(names), n_draws, p=weights)
+    for code in np.unique(steps):
+        rows = np.flatnonzero(steps == code)
+        part, after = X[rows], int(code) >= fit.n_timesteps
+        own = sampled_eta(fit, part, int(code), rng)[chosen]
+        own_noise = np.repeat(fit.draws.noise_at(int(code), rng)[chosen, None], rows.size, axis=1)
+        for k, name in enumerate(names if after else []):
+            these = np.flatnonzero(picked == k)
+            if name == "drifting" or not these.size:
+                continue
+            step, level = _other(forecaster, k, int(code), hold=hold)
+            own[these] = step_draws(step, part, these.size, rng)
+            own_noise[these] = level
+        wider = float(np.max(forecaster.spread_at(int(code))))
+        middle = own.mean(axis=0)
+        eta[:, rows] = middle + np.sqrt(wider) * (own - middle)
+        noise[:, rows] = own_noise * (wider if fit.draws.noise.ndim else 1.0)
+    return eta, noise, fit.draws.flat(fit.draws.shape)[chosen]
+
+
+def _other(forecaster: Forecaster, k: int, code: int, *, hold: bool) -> tuple[Step, float]:
+    """Coefficients and median noise of a forecaster that was not sampled."""
+    if isinstance(forecaster, Averaged):
+        part = forecaster.parts[k]
+        return part.steps(code)[0], float(part.noise(code).quantile(np.array([HALF]))[0])
+    step = forecaster.steps(code, hold=hold)[0]
+    return step, float(forecaster.noise_at(code)[0])
+
+
+def sampled_eta(fit: SampledFit, X: Matrix, code: int, rng: np.random.Generator) -> FloatArray:
+    """(draws, n_rows) of all draws of a fit."""
+    kept = fit.kept()
+    mean, variance, center = fit.others_at(code)
+    spread = (
+        np.asarray(squares(X) @ variance).ravel() - 2 * np.asarray(X @ (center * variance)).ravel()
+    )
+    spread = np.maximum(spread + center**2 @ variance, 0.0)
+    middle = np.asarray(X @ mean).ravel() - center @ mean
+    return fit.eta_draws(np.asarray(dense(X[:, kept])), (middle, spread), code, rng)
+
+
+def step_draws(step: Step, X: Matrix, n: int, rng: np.random.Generator) -> FloatArray:
+    """(n, n_rows) of coefficients that are normal."""
+    own = np.sqrt(step.coef_variance)[:, None] * rng.standard_normal((step.coef.size, n))
+    shared = rng.standard_normal((step.joint.shape[1], n))
+    moved = np.asarray(X @ (own + step.joint @ shared)) - step.center @ own - step.offset @ shared
+    level = np.sqrt(step.intercept_variance) * rng.standard_normal(n)
+    return np.asarray((moved + step.mean_of(X)[:, None] + level).T)

@@ -1,0 +1,275 @@
+"""Several chains of draws: warmed up, run and recorded, in threads if there are some.
+
+A chain has random numbers of its own, so that nothing depends on the number of threads. All chains
+advance by a few sweeps at a time; who interrupts keeps what all of them have drawn by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from numbers import Integral
+
+import numpy as np
+
+from driftglm._progress import progress_bar
+from driftglm._threads import one_thread
+from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.design import ColumnDesign
+from driftglm.exceptions import DataError
+from driftglm.objective import Bound, Posterior
+from driftglm.solvers.gibbs import Chain
+from driftglm.solvers.gibbs_counts import CountChain
+from driftglm.solvers.gibbs_joint import column_inplace
+from driftglm.solvers.gibbs_rows import is_count
+
+N_AT_ONCE = 10
+"""Sweeps of a chain between two looks at the others."""
+ALIKE = 0.8
+"""Correlation from which on paths may change places."""
+MOST_PARTNERS = 4
+LOOKED_AT = 10**9
+"""Entries of columns that may be read to find those that look alike."""
+SEEN = 0.005
+"""A feature that warm-up finds to be in with a smaller probability need not be kept in full."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the joint posterior is sampled.
+
+    Parameters
+    ----------
+    draws
+        Kept draws of every chain.
+    warmup
+        Sweeps of every chain before the first draw that is kept.
+    chains
+        Number of chains. The first starts at the variational fit, the others from nothing.
+    thin
+        Sweeps from one kept draw to the next.
+    keep
+        Positions of features whose draws are kept in full come what may. Others are if warm-up
+        finds them in; sums are kept of all.
+    max_megabytes
+        What draws kept in full may take, in memory and, before compression, in a file.
+    """
+
+    draws: int = 1000
+    warmup: int = 200
+    chains: int = 2
+    thin: int = 1
+    keep: tuple[int, ...] = ()
+    max_megabytes: float = 64.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("draws", 1), ("warmup", 0), ("chains", 1), ("thin", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+                raise DataError(
+                    f"{name}={value!r} of Sampling; pass a whole number, {least} or more."
+                )
+        if not self.max_megabytes > 0:
+            raise DataError(
+                f"max_megabytes={self.max_megabytes!r} of Sampling; pass a number above 0."
+            )
+
+
+@dataclass
+class Record:
+    """What is kept of one chain; sums are over the kept draws.
+
+    Parameters
+    ----------
+    kept
+        (m,) positions of the paths kept in full.
+    first, second
+        (p, T + 1) sums of paths and of their squares; the last column is the expectation for the
+        step after the last, and its square with the variance added.
+    phi
+        (p, K) sums of component probabilities.
+    paths, static, component
+        (S, m, T), (S, m) and (S, m) draws.
+    others
+        (S, ...) draws of all else, by name.
+    done
+        Draws that are complete.
+    """
+
+    kept: IntArray
+    first: FloatArray
+    second: FloatArray
+    phi: FloatArray
+    paths: np.ndarray
+    static: np.ndarray
+    component: np.ndarray
+    others: dict[str, FloatArray]
+    done: int = 0
+
+    @classmethod
+    def of(cls, chain: Chain, kept: IntArray, n_draws: int) -> Record:
+        """An empty one."""
+        state, (p, n_steps) = chain.state, chain.state.beta.shape
+        shape = n_draws, kept.size
+        others = {
+            name: np.zeros((n_draws, *np.shape(value))) for name, value in _others(chain).items()
+        }
+        return cls(
+            kept=kept,
+            first=np.zeros((p, n_steps + 1)),
+            second=np.zeros((p, n_steps + 1)),
+            phi=np.zeros((p, chain.fit.components.count)),
+            paths=np.zeros((*shape, state.beta.shape[1]), dtype=np.float32),
+            static=np.zeros(shape, dtype=np.float32),
+            component=np.zeros(shape, dtype=np.int16),
+            others=others,
+        )
+
+    def add(self, chain: Chain) -> None:
+        """One draw more."""
+        state, components = chain.state, chain.fit.components
+        active = np.flatnonzero(~components.is_zero[state.component])
+        k, unit = state.component[active], chain.bound.unit[active]
+        rho, dynamic = components.rho[k], components.dynamic[k] / unit**2
+        beta, static = state.beta[active], state.static[active]
+        ahead = static + rho * (beta[:, -1] - static)
+        self.first[active, :-1] += beta
+        self.second[active, :-1] += beta**2
+        self.first[active, -1] += ahead
+        self.second[active, -1] += ahead**2 + dynamic * (1.0 - rho**2)
+        self.paths[self.done] = state.beta[self.kept]
+        self.static[self.done] = state.static[self.kept]
+        self.component[self.done] = state.component[self.kept]
+        for name, value in _others(chain).items():
+            self.others[name][self.done] = value
+        self.done += 1
+
+
+def _others(chain: Chain) -> dict[str, FloatArray | float]:
+    """What is drawn beside the paths, by name."""
+    state, moving = chain.state, chain.moving
+    zero = chain.fit.components.is_zero[state.component]
+    return {
+        "intercepts": state.intercepts,
+        "levels": state.levels,
+        "dynamics": state.dynamics.astype(np.float64),
+        "shared": state.shared,
+        "shared_variance": state.shared_variance,
+        "noise": state.noise,
+        "noise_level": 0.0 if moving is None else moving.level,
+        "noise_component": 0.0 if moving is None else float(moving.component),
+        "shape": state.shape,
+        "n_included": float(np.count_nonzero(~zero)),
+    }
+
+
+@dataclass
+class _Runner:
+    """One chain, and what has become of it."""
+
+    chain: Chain
+    thin: int
+    sums: FloatArray
+    record: Record | None = field(default=None)
+    nothing: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+
+    def advance(self, n: int) -> None:
+        """So many sweeps of warm-up, or so many kept draws."""
+        if self.record is None:
+            for _ in range(n):
+                self.chain.sweep(self.sums)
+            return
+        for _ in range(n):
+            for _ in range(self.thin - 1):
+                self.chain.sweep(self.nothing)
+            self.chain.sweep(self.record.phi)
+            self.record.add(self.chain)
+
+
+def sample(
+    bound: Bound,
+    fit: Posterior,
+    sampling: Sampling,
+    *,
+    seed: int,
+    threads: int = 1,
+    verbose: bool = False,
+) -> list[Record]:
+    """Draws of all chains, as many of each; fewer than asked for if the user interrupts."""
+    with one_thread():  # the same digits on any number of threads
+        pairs = pairs_alike(bound, fit)
+        runners = []
+        kind = CountChain if is_count(bound.family) else Chain
+        for c in range(sampling.chains):
+            chain = kind(bound, fit, pairs, np.random.default_rng([seed, c]), empty=c > 0)
+            runners.append(_Runner(chain, sampling.thin, np.zeros_like(fit.phi)))
+        total = sampling.chains * (sampling.warmup + sampling.draws)
+        n_threads = min(threads, sampling.chains)
+        with (
+            ThreadPoolExecutor(n_threads) as pool,
+            progress_bar(total, "sampling", verbose=verbose) as advance,
+        ):
+            _together(pool, runners, sampling.warmup, advance)
+            kept = _chosen(runners, sampling, fit)
+            for runner in runners:
+                runner.record = Record.of(runner.chain, kept, sampling.draws)
+            try:
+                _together(pool, runners, sampling.draws, advance)
+            except KeyboardInterrupt:
+                records = [runner.record for runner in runners if runner.record is not None]
+                if min(record.done for record in records) == 0:
+                    raise
+    return [runner.record for runner in runners if runner.record is not None]
+
+
+def _together(
+    pool: ThreadPoolExecutor, runners: Sequence[_Runner], n: int, advance: Callable[[int], None]
+) -> None:
+    """Advance all chains alike. The main thread only waits, so that a draw is whole or is not."""
+    for first in range(0, n, N_AT_ONCE):
+        count = min(N_AT_ONCE, n - first)
+        futures = [pool.submit(runner.advance, count) for runner in runners]
+        for future in futures:
+            future.result()
+            advance(count)
+
+
+def _chosen(runners: Sequence[_Runner], sampling: Sampling, fit: Posterior) -> IntArray:
+    """Paths whose draws are kept in full: those asked for, and those seen, as far as there is room.
+
+    `keep` counts paths here.
+    """
+    zero = fit.components.is_zero
+    swept = max(sampling.warmup, 1)
+    phi = [1.0 - runner.sums[:, zero].sum(axis=1) / swept for runner in runners]
+    seen = np.max([fit.inclusion, *phi], axis=0) if sampling.warmup else fit.inclusion.copy()
+    seen[~runners[0].chain.bound.squares.any(axis=1)] = 0.0
+    seen[list(sampling.keep)] = 2.0
+    each = 4.0 * (fit.beta.shape[1] + 1) + 2.0
+    room = int(1e6 * sampling.max_megabytes / (each * sampling.draws * sampling.chains))
+    order = np.argsort(-seen, kind="stable")[: max(room, 1)]
+    return np.sort(order[seen[order] >= SEEN]).astype(np.int64)
+
+
+def pairs_alike(bound: Bound, fit: Posterior) -> IntArray:
+    """(n, 2) columns of one group whose correlation is above ALIKE, of those likeliest to be in."""
+    design = bound.design
+    assert isinstance(design, ColumnDesign)  # noqa: S101 (others are refused)
+    count = int(np.clip(LOOKED_AT // max(design.rows.size, 1), 10, design.n_features))
+    total = bound.squares.sum(axis=1)
+    root = np.sqrt(np.where(total > 0, total, np.inf))
+    column, found = np.empty(design.n_rows), set()
+    entries = design.values, design.rows, design.segments
+    for i in np.argsort(-fit.inclusion, kind="stable")[:count]:
+        if total[i] == 0:
+            continue
+        column_inplace(entries, int(i), design.center, design.step_offsets, column)
+        products = design.gradient(bound.weights * column).sum(axis=1)
+        correlation = np.abs(products) / (root * root[i])
+        like: BoolArray = (correlation > ALIKE) & (bound.groups == bound.groups[i])
+        like[i] = False
+        partners = np.flatnonzero(like)
+        best = partners[np.argsort(-correlation[partners], kind="stable")][:MOST_PARTNERS]
+        found |= {(min(int(i), int(j)), max(int(i), int(j))) for j in best}
+    return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
