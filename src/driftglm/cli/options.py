@@ -294,6 +294,10 @@ class TableOptions(NamedTuple):
         list[str] | None,
         Option(metavar="COLS", help="Columns to predict with, such as a,b,c*; default: all."),
     ] = None
+    formula: Annotated[
+        str | None,
+        Option(metavar="TEXT", help="Instead of --target and --features: 'y ~ x1 + C(a) + x2:x3'."),
+    ] = None
     missing: Annotated[
         str,
         Option(metavar="HOW", help="Gaps in features: error, drop the rows, mean, or indicator."),
@@ -336,6 +340,7 @@ class TableOptions(NamedTuple):
         """The table of a file, and its columns' parts; SVMlight's own names are the defaults."""
         from driftglm.tables import TableSpec
         from driftglm.tables.columns import parse_freq
+        from driftglm.tables.formula_terms import with_formula
         from driftglm.tables.preparing import prepared
         from driftglm.tables.reading import LABEL, QUERY, TIME
 
@@ -347,8 +352,10 @@ class TableOptions(NamedTuple):
             time = time or next((name for name in (TIME, QUERY) if name in known), None)
             if QUERY in known and time != QUERY:  # a qid that is not the time is no feature either
                 drop = [*(drop or ()), QUERY]
-        if target is None:
-            fail("nothing says what to predict; pass --target COL.")
+        if target is None and self.formula is None:
+            fail("nothing says what to predict; pass --target COL, or --formula 'y ~ x1 + x2'.")
+        if self.formula is not None and self.features is not None:
+            fail("--formula and --features both say what to predict with; pass one of them.")
         if time is None:
             fail(
                 "nothing says when the rows are from; pass --time COL (SVMlight: --time-file FILE)."
@@ -370,6 +377,8 @@ class TableOptions(NamedTuple):
             rare=self.rare,
             groups=self.groups,
         )
+        if self.formula is not None:
+            table, spec = with_formula(table, spec, self.formula)
         table, spec, said = prepared(table, spec, names(self.features, known))
         for each in said:
             note(each)

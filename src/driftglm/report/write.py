@@ -81,7 +81,7 @@ def write_report(  # noqa: PLR0913 (parts that a page may have)
     """
     target = Path(path)
     _check_path(target)
-    references = model.encoder.references if isinstance(model, TableModel) else None
+    references = model.encoder.compared if isinstance(model, TableModel) else None
     fitted: Model | None = model.estimator if isinstance(model, TableModel) else model
     _check(fitted, comparison, top, settings)
     bundle()  # says what is missing, if it is, before the work

@@ -211,6 +211,7 @@ def _of_features(spec: TableSpec, encoder: TableEncoder) -> TableSpec:
         missing=spec.missing,
         reference=spec.reference,
         rare=spec.rare,
+        terms=spec.terms,
     )
 
 

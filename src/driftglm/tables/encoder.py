@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +20,9 @@ from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.tables.cells import NEARLY_ALL, refuse_gaps, refuse_spoilt
 from driftglm.tables.columns import column, is_number_column, near, numbers
+from driftglm.tables.expressions import with_computed
 from driftglm.tables.reading import Table, as_strings, check_header
+from driftglm.tables.terms import Term, term_features, term_part
 from driftglm.text import RankedVocabulary
 
 FILL = "drop the column (--drop), fill the gaps (--missing mean), or delete these rows."
@@ -53,6 +55,8 @@ class TableSpec:
     category of their own where there are categories), or "indicator", which adds a feature that is
     1 where a number was missing. `reference` are pairs of a column and the level that others are
     compared with, by default the most frequent one. Levels of fewer than `rare` rows are pooled.
+
+    `terms` are those of a formula: features are products of these columns, and no others.
     """
 
     target: str | None = None
@@ -70,6 +74,7 @@ class TableSpec:
     reference: tuple[tuple[str, str], ...] = ()
     rare: int = 1
     groups: str | None = None
+    terms: tuple[Term, ...] = ()
 
     @property
     def reserved(self) -> set[str]:
@@ -128,21 +133,41 @@ class TableEncoder:
     @property
     def feature_names(self) -> list[str]:
         """One name a feature, in the order of the matrix."""
-        names = [feature for each in self.columns for feature in each.features]
-        return names + list(self.block_names) + self._words()
+        return [name for name, _ in self._compared()] + list(self.block_names) + self._words()
 
     @property
     def references(self) -> dict[str, str]:
         """By feature that is an indicator of a level, the level it is compared with."""
-        return {
-            name: each.levels[0] for each in self.columns if each.levels for name in each.features
-        }
+        levels = {f"{each.name}={each.levels[0]}": each.levels[0] for each in self._with_levels()}
+        return {name: levels.get(other, other) for name, other in self.compared.items()}
+
+    @property
+    def compared(self) -> dict[str, str]:
+        """By feature with levels, the one it is compared with: "hour=8" of "hour=17"."""
+        return {name: other for name, other in self._compared() if other}
+
+    def _with_levels(self) -> list[Column]:
+        return [each for each in self.columns if each.levels]
+
+    @property
+    def _terms(self) -> Sequence[Term]:
+        """Those of a formula, else every column by itself."""
+        return self.spec.terms or [(each.name,) for each in self.columns]
+
+    def _compared(self) -> list[tuple[str, str]]:
+        """Features of the columns, each with the one that it is compared with, or ""."""
+        features = {each.name: each.features for each in self.columns}
+        first = {each.name: f"{each.name}={each.levels[0]}" for each in self._with_levels()}
+        terms = self._terms
+        return [pair for term in terms for pair in term_features(terms, term, features, first)]
 
     def positions(self, chosen: Iterable[str], role: str) -> list[int]:
         """Features that columns or features named by the user stand for."""
         names = self.feature_names
         positions = {name: k for k, name in enumerate(names)}
         own = {each.name: each.features for each in self.columns}
+        if self.spec.terms:  # a column may be in products only
+            own = {k: found for k, v in own.items() if (found := [n for n in v if n in positions])}
         out: list[int] = []
         for name in chosen:
             found = own.get(name, [name] if name in positions else [])
@@ -185,17 +210,20 @@ class TableEncoder:
         Columns may stand in any order, and others than those known are ignored. Levels that were
         not there in training count as the most frequent one, with a warning.
         """
-        parts = [_column_part(table, each) for each in self.columns]
+        table = with_computed(table, [each.name for each in self.columns])
+        found = {each.name: _column_part(table, each) for each in self.columns}
+        levels = {each.name: each.kind == "levels" for each in self.columns}
+        terms = self._terms
+        parts = [term_part(terms, term, found, levels) for term in terms]
         if self.block_names:
             parts.append(_block_part(table, self.block_names))
         if self.vocabulary is not None:
             parts.append(self.vocabulary.transform(texts(table, str(self.spec.text))))
         sparse = self.vocabulary is not None or bool(self.block_names)
         n_features = sum(part.shape[1] for part in parts)
-        levels = any(each.kind == "levels" for each in self.columns)
         rarely = len(self.columns) < FULL * n_features
         large = rarely and table.n_rows * n_features > DENSE_NUMBERS
-        if sparse or (levels and (n_features > MOST_DENSE or large)):
+        if sparse or (any(levels.values()) and (n_features > MOST_DENSE or large)):
             return csr_matrix(hstack([csr_matrix(part) for part in parts], format="csr"))
         return np.hstack([part.toarray() if issparse(part) else part for part in parts])
 
@@ -230,6 +258,9 @@ def fit_encoder(table: Table, spec: TableSpec) -> TableEncoder:
     for name in (*spec.drop, *spec.categorical):
         column(table, name, "drop" if name in spec.drop else "categorical")
     names = [str(name) for name in table.frame.columns if name not in spec.reserved]
+    if spec.terms:
+        names = list(dict.fromkeys(name for term in spec.terms for name in term))
+        table = with_computed(table, names)
     for name, _ in spec.reference:
         column(table, name, "reference")
     if spec.missing in {"error", "drop"}:

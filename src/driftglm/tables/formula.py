@@ -42,9 +42,9 @@ class FormulaModel(BaseEstimator):  # type: ignore[misc]
         """Fit to the rows of a frame that has both sides of the formula."""
         del y  # the formula says what it is
         model: Any = clone(DriftRegressor() if self.estimator is None else self.estimator)
-        formulaic = _formulaic()
+        package = formulaic()
         try:
-            sides = formulaic.model_matrix(self.formula, frame, na_action="raise")
+            sides = package.model_matrix(self.formula, frame, na_action="raise")
         except Exception as error:  # formulaic has errors of its own
             raise DataError(
                 f"the formula {self.formula!r:.80} cannot be used ({error})."
@@ -96,7 +96,8 @@ def from_formula(
     """A model of a formula, fitted to a frame.
 
     Needs formulaic, the extra ``driftglm[formula]``. Gaps are an error. The model cannot be saved:
-    a formula may hold any Python, which files of this package do not.
+    here a formula may hold any Python, which files of this package do not. Formulas of the command
+    line (``driftglm fit --formula``) hold none, and their models can be saved.
 
     Examples
     --------
@@ -121,7 +122,8 @@ def _features(matrix: Any) -> pd.DataFrame:
     return frame
 
 
-def _formulaic() -> Any:
+def formulaic() -> Any:
+    """The package; DataError that says how to get it."""
     try:
         return importlib.import_module("formulaic")
     except ImportError as error:

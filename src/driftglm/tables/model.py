@@ -23,6 +23,7 @@ from driftglm.fitting.identity import OPENING
 from driftglm.registry import FAMILIES
 from driftglm.tables.columns import column, numbers, read_times, target
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode
+from driftglm.tables.expressions import with_computed
 from driftglm.tables.preparing import prepared
 from driftglm.tables.reading import Table, as_strings
 
@@ -85,11 +86,8 @@ class TableModel(Storable):
 
     def described(self, feature: str) -> str:
         """A feature with what it is compared with: "hour=17 against hour=8"."""
-        reference = self.encoder.references.get(feature)
-        if reference is None:
-            return feature
-        column = next(each.name for each in self.encoder.columns if feature in each.features)
-        return f"{feature} against {column}={reference}"
+        other = self.encoder.compared.get(feature)
+        return feature if other is None else f"{feature} against {other}"
 
     def predict(
         self,
@@ -232,6 +230,8 @@ def read_training(table: Table, spec: TableSpec, family: str, X: MatrixLike) -> 
         raise DataError(f"{table.name} has {table.n_rows} row; {LEAST_ROWS} or more are needed.")
     if family == "auto" and spec.trials is not None:
         family = "beta-binomial"
+    if spec.terms:
+        table = with_computed(table, [spec.target])
     y, chosen, why = target(table, spec.target, family)
     time, found = read_times(table, spec.time, spec.freq, spec.date_format)
     if spec.exposure is not None and not family_named(chosen).takes_exposure:
