@@ -54,6 +54,17 @@ class Sampling:
         finds them in; sums are kept of all.
     max_megabytes
         What draws kept in full may take, in memory and, before compression, in a file.
+
+    Examples
+    --------
+    >>> from driftglm import DriftRegressor, Sampling
+    >>> from driftglm.simulate import simulate_panel
+    >>> panel = simulate_panel(n_features=4, n_active=2, rows_per_step=50, random_state=0)
+    >>> how = Sampling(draws=150, warmup=50)
+    >>> model = DriftRegressor(inference=how).fit(panel.X, panel.y, time=panel.time)
+    >>> lower, upper = model.coef_band(0.9)
+    >>> lower.shape
+    (8, 4)
     """
 
     draws: int = 1000
