@@ -62,7 +62,10 @@ def nuts(fit, data, noise, n_draws=12_000):
         beta = numpyro.sample("beta", dist.Normal(0, 1e3).expand([2, N_STEPS]).mask(False))
         for i in range(2):
             parts = dist.MultivariateNormal(jnp.zeros(N_STEPS), scale_tril=roots[i])
-            numpyro.factor(f"prior {i}", jax.nn.logsumexp(parts.log_prob(beta[i])))
+            numpyro.factor(
+                f"prior {i}",
+                jax.nn.logsumexp(parts.log_prob(jnp.broadcast_to(beta[i], roots.shape[1:3]))),
+            )
         s2 = noise
         if noise == "constant":
             s2 = numpyro.sample("s2", dist.InverseGamma(0.5, 0.5 * reference))

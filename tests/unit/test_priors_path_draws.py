@@ -22,10 +22,10 @@ def drawn(k, rng):
     evidence, parts = np.empty(LAWS.count), np.empty((3, LAWS.count))
     tables = LAWS.tables()
     mixture.log_evidences_inplace(H, B, tables, evidence, parts)
-    paths, statics = np.empty((N, H.size)), np.empty(N)
+    paths, constants = np.empty((N, H.size)), np.empty(N)
     for n in range(N):
-        statics[n] = draw_path_inplace(k, (H, B), tables, parts, rng, paths[n])
-    return paths, statics
+        constants[n] = draw_path_inplace(k, (H, B), tables, parts, rng, paths[n])
+    return paths, constants
 
 
 def test_paths_have_mean_and_covariance_of_the_dense_posterior():
@@ -41,13 +41,13 @@ def test_paths_have_mean_and_covariance_of_the_dense_posterior():
 
 
 def test_the_constant_part_is_what_the_chain_moves_about():
-    paths, statics = drawn(3, np.random.default_rng(1))
+    paths, constants = drawn(3, np.random.default_rng(1))
     # Jointly normal with (static, chain): static has prior variance .3 and covariance .3 with all.
     steps = np.arange(H.size)
     prior = LAWS.static[3] + LAWS.dynamic[3] * LAWS.rho[3] ** np.abs(steps[:, None] - steps)
     gain = 0.3 * np.ones(H.size) @ np.linalg.inv(prior + np.diag(1 / np.maximum(H, 1e-12)))
     expected = gain @ (B / np.maximum(H, 1e-12))
-    assert abs(statics.mean() - expected) < 5 * statics.std() / np.sqrt(N)
+    assert abs(constants.mean() - expected) < 5 * constants.std() / np.sqrt(N)
     assert not drawn(0, np.random.default_rng(2))[0].any()
     static_paths, static = drawn(1, np.random.default_rng(3))
     assert (static_paths == static[:, None]).all()

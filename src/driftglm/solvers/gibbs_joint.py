@@ -48,8 +48,8 @@ class PathLaws:
         chosen = np.flatnonzero(moves), np.flatnonzero(constant)
         law = self.carry, self.shock, inverse
         noise = rng.standard_normal((gram.shape[0] + 1, gram.shape[1]))
-        chains, statics = draw_jointly(gram, linear, law, chosen, noise)
-        return chains.T + statics[:, None], statics
+        chains, constants = draw_jointly(gram, linear, law, chosen, noise)
+        return chains.T + constants[:, None], constants
 
 
 @kernel
@@ -217,9 +217,9 @@ def _drawn_back(
     carry, shock = transitions
     moving, constant = chosen
     n_steps, n_chains, n_side = sides.shape
-    chains, statics = np.zeros((n_steps, noise.shape[1])), np.zeros(noise.shape[1])
+    chains, constants = np.zeros((n_steps, noise.shape[1])), np.zeros(noise.shape[1])
     for a in range(n_side - 1):
-        statics[constant[a]] = flat[a, 0]
+        constants[constant[a]] = flat[a, 0]
     for t in range(n_steps - 1, -1, -1):
         b = np.empty((n_chains, 1))
         for a in range(n_chains):
@@ -232,7 +232,7 @@ def _drawn_back(
         _draw_inplace(factors[t], b, noise[t])
         for a in range(n_chains):
             chains[t, moving[a]] = b[a, 0]
-    return chains, statics
+    return chains, constants
 
 
 @kernel

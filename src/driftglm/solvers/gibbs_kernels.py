@@ -65,13 +65,13 @@ def set_path_inplace(
 ) -> None:
     """Store a path drawn in internal units, its constant part and component; the score follows."""
     path, static, k = found
-    beta, statics, components = state
+    beta, constants, components = state
     change = np.empty(path.shape[0])
     for t in range(path.shape[0]):
         new = path[t] / unit
         change[t] = new - beta[i, t]
         beta[i, t] = new
-    statics[i], components[i] = static / unit, k
+    constants[i], components[i] = static / unit, k
     update_score_inplace(block[1][1], i, change, block[2])
 
 

@@ -34,6 +34,7 @@ LEAST_CURVED = 0.6
 
 
 
+
 def group_arrays(problem: Problem, state: State) -> Effects:
     """What kernels change in the middle of a pass; none where no rows belong together."""
     groups, now = problem.row_groups, state.row_groups

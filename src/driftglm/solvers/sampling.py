@@ -59,11 +59,12 @@ class Sampling:
     --------
     >>> from driftglm import DriftRegressor, Sampling
     >>> from driftglm.simulate import simulate_panel
-    >>> panel = simulate_panel(n_features=3, n_active=1, n_timesteps=4, rows_per_step=30)
-    >>> few = Sampling(draws=20, warmup=10, chains=2)
-    >>> model = DriftRegressor(inference=few).fit(panel.X, panel.y, time=panel.time)
-    >>> model.coef_path_.shape
-    (4, 3)
+    >>> panel = simulate_panel(n_features=4, n_active=2, rows_per_step=50, random_state=0)
+    >>> how = Sampling(draws=150, warmup=50)
+    >>> model = DriftRegressor(inference=how).fit(panel.X, panel.y, time=panel.time)
+    >>> lower, upper = model.coef_band(0.9)
+    >>> lower.shape
+    (8, 4)
     """
 
     draws: int = 1000
