@@ -23,7 +23,7 @@ class LocalCells(NamedTuple):
     """The cell of every row of a partition, counted among those it has rows of."""
 
     cell: RowArray
-    count: int
+    n_cells: int
 
 
 class CellPart(NamedTuple):
@@ -45,7 +45,7 @@ def sums_over_cells(
     numbers, rows = part.values[chosen], part.rows[chosen]
     if curvature is not None:
         numbers = numbers * curvature[rows]
-    shape = part.n_features, local.count
+    shape = part.n_features, local.n_cells
     found = sp.coo_array((numbers, (features, local.cell[rows])), shape=shape).tocsr()
     return CellPart(found.data, found.indices.astype(np.int32), np.diff(found.indptr))
 
@@ -75,7 +75,7 @@ class CellSums:
         """(m, T) sums over the cells of a step, each times a number."""
         place = np.repeat(np.arange(self.counts.size), self.counts.ravel())
         found = np.bincount(place, self.numbers * by_cell[self.cells], self.counts.size)
-        return np.asarray(found).reshape(self.counts.shape)
+        return found.astype(np.float64, copy=False).reshape(self.counts.shape)
 
     def behind(self, gram: FloatArray) -> tuple[FloatArray, RowArray, IntArray]:
         """Values, rows and segments of a block's Gram matrix (m, T, m), sums behind it.
@@ -179,7 +179,7 @@ class CellWork:
     ) -> CellWork:
         """At the start of a pass; no `curvature`: it is one throughout."""
         n_cells = where.codes.size
-        sums = np.bincount(where.cell, score, n_cells)
+        sums = np.bincount(where.cell, score, n_cells).astype(np.float64, copy=False)
         weights = np.bincount(where.cell, curvature if curvature.size else None, n_cells)
         return cls(where, effects, sums, weights.astype(np.float64), _effect(effects))
 

@@ -263,8 +263,8 @@ class Partition:
         found = np.stack([part.gradient(run.score), part.sums(weights)])
         if not gram:
             return found, None, None
-        cells = None if run.cells is None else sums_over_cells(part, run.curvature, run.cells)
-        return found, block_gram(part, run.curvature), cells
+        sums = None if run.cells is None else sums_over_cells(part, run.curvature, run.cells)
+        return found, block_gram(part, run.curvature), sums
 
     def cell_sums(
         self, number: int, start: tuple[FloatArray, LocalCells] | None, features: IntArray

@@ -55,7 +55,10 @@ class Seasons:
             likely = np.where(said, fit.phi[:, components.is_seasonal].sum(axis=1), 0)
             drifts = np.where(said, fit.phi[:, components.dynamic > 0].sum(axis=1), 0)
         some = fit.intercepts
-        inner, (own, moving) = np.zeros((2, len(some.scale), n_steps)), np.zeros((2, len(some.scale)))
+        inner, (own, moving) = (
+            np.zeros((2, len(some.scale), n_steps)),
+            np.zeros((2, len(some.scale))),
+        )
         for j, (h, b) in enumerate(zip(some.h, some.b, strict=True)):
             prior = float(some.scale[j]), bool(some.static[j]), n_steps, some.cycle
             law = averaged_intercept(*prior)

@@ -196,8 +196,9 @@ class RowWork:
         ones = bool((self.curvature == 1.0).all())
         rows = self.score, np.empty(0) if ones else self.curvature, steps
         weighed, paths = (self.squares, self.sums), (self.state.beta, self._variance())
-        given = {"fixed": self._quadratic, "effects": effects}
-        yield from design.update_blocks(order, rows, weighed, paths, **given)
+        yield from design.update_blocks(
+            order, rows, weighed, paths, fixed=self._quadratic, effects=effects
+        )
         if self._quadratic:  # else the score starts afresh from eta
             self.score -= self.curvature * design.to_rows(steps[0])
 
