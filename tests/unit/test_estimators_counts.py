@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from driftglm import DriftPoissonRegressor
-from driftglm.exceptions import DataError, TimeError
+from driftglm.exceptions import DataError, DataWarning, TimeError
 from driftglm.priors import Fixed
 from driftglm.simulate import simulate_panel
 
@@ -227,7 +227,8 @@ def test_a_step_without_any_count_has_a_low_finite_intercept(prior, count_rows):
 @pytest.mark.filterwarnings("ignore::driftglm.exceptions.ConvergenceWarning")
 def test_no_count_at_all_is_a_small_rate(prior, count_rows):
     X, y, time = count_rows
-    model = counts(prior=prior).fit(X, 0 * y, time=time)
+    with pytest.warns(DataWarning, match="every count is zero"):
+        model = counts(prior=prior).fit(X, 0 * y, time=time)
     assert (model.predict(X, time=time) < 0.1).all()
     assert np.isfinite(model.objective_history_).all()
 
