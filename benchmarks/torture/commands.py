@@ -1,5 +1,7 @@
 """The command line: bad calls, kills, a full disk."""
 
+# ruff: noqa: S603 (calls of this very program)
+
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +21,20 @@ from tally import Tally
 import driftglm
 from driftglm.cli.main import app
 
-ODD = ["", "x", "-1", "1e999", "9" * 5000, "\x1b[31m", "nan", "../..", "a,b", "0", "🦊", "2001:1999"]
+ODD = [
+    "",
+    "x",
+    "-1",
+    "1e999",
+    "9" * 5000,
+    "\x1b[31m",
+    "nan",
+    "../..",
+    "a,b",
+    "0",
+    "🦊",
+    "2001:1999",
+]
 OPTIONS = [
     *("--target", "--time", "--family", "--prior", "--freq", "--weights", "--drop", "--text"),
     *("--always-in", "--static", "--categorical", "--test", "--n-test", "--dev", "--models"),
@@ -84,7 +99,7 @@ def attack_calls(n_times: int, seed: int, folder: Path) -> Tally:
         call = [*command.split(), str(paths[int(rng.integers(len(paths)))])]
         if command in {"predict", "check"}:
             call.append(str(paths[int(rng.integers(len(paths)))]))
-        if command not in {"predict", "check", "report", "shard"} and rng.random() < 0.8:  # noqa: PLR2004
+        if command not in {"predict", "check", "report", "shard"} and rng.random() < 0.8:
             call += ["--target", "y", "--time", "year"] * (not command.startswith("text"))
         for _ in range(int(rng.integers(0, 3))):
             value = ODD[int(rng.integers(len(ODD)))]

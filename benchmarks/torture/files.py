@@ -73,9 +73,9 @@ def flipped(data: bytes, rng: np.random.Generator) -> bytes:
         raw[at] ^= int(rng.integers(1, 256))
     elif how == 1:
         return bytes(raw[:at])
-    elif how == 2:  # noqa: PLR2004
+    elif how == 2:
         raw[at:at] = rng.bytes(int(rng.integers(1, 50)))
-    elif how == 3:  # noqa: PLR2004
+    elif how == 3:
         del raw[at : at + int(rng.integers(1, 50))]
     else:
         for place in rng.integers(len(raw), size=20):
@@ -90,11 +90,11 @@ def changed_array(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return out[:-1]
     if how == 1:
         return out[None]
-    if how == 2:  # noqa: PLR2004
+    if how == 2:
         return np.concatenate([out.ravel(), out.ravel()])
-    if how == 3 and out.dtype.kind in "fiu":  # noqa: PLR2004
+    if how == 3 and out.dtype.kind in "fiu":
         return out.astype(np.int8 if out.dtype.kind == "f" else np.float64)
-    if how == 4:  # noqa: PLR2004
+    if how == 4:
         return out.T
     if out.size and out.dtype.kind in "fiub":
         odd = [np.nan, -1.0, 1e300, 0.0, np.inf, -1e9]
@@ -109,12 +109,12 @@ def changed_json(node: object, rng: np.random.Generator) -> object:
     """One leaf of JSON changed, at random."""
     if isinstance(node, dict) and node:
         key = list(node)[int(rng.integers(len(node)))]
-        if rng.random() < 0.05:  # noqa: PLR2004
+        if rng.random() < 0.05:
             return {name: value for name, value in node.items() if name != key}
         return node | {key: changed_json(node[key], rng)}
     if isinstance(node, list) and node:
         at = int(rng.integers(len(node)))
-        if rng.random() < 0.05:  # noqa: PLR2004
+        if rng.random() < 0.05:
             return node[:at] + node[at + 1 :]
         return [*node[:at], changed_json(node[at], rng), *node[at + 1 :]]
     return [None, True, -1, 0, 10**30, 1e308, [], {}, *WORDS][int(rng.integers(8 + len(WORDS)))]
@@ -133,7 +133,7 @@ def attack_files(n_times: int, seed: int, folder: Path) -> Tally:
             at.write_bytes(flipped(data, rng))
         else:
             facts, arrays = copy.copy(facts), dict(arrays)
-            if rng.random() < 0.5:  # noqa: PLR2004
+            if rng.random() < 0.5:
                 name = list(arrays)[int(rng.integers(len(arrays)))]
                 arrays[name] = changed_array(arrays[name], rng)
             else:

@@ -25,17 +25,17 @@ def rows(family: str, rng: np.random.Generator):
     """X, y, time and weights, small and odd: scales apart, twins, rare columns, empty steps."""
     n, n_steps, p = (int(rng.choice(each)) for each in ([20, 60, 150], [1, 2, 4, 8], [1, 3, 8]))
     X = rng.normal(size=(n, p)) * 10.0 ** rng.uniform(-1, 1, p)
-    X = X if rng.random() < 0.6 else (X > 0.5).astype(float)  # noqa: PLR2004
-    if p > 1 and rng.random() < 0.3:  # noqa: PLR2004
+    X = X if rng.random() < 0.6 else (X > 0.5).astype(float)
+    if p > 1 and rng.random() < 0.3:
         X[:, 1] = X[:, 0] + 0.05 * rng.normal(size=n)
     time = np.sort(rng.integers(0, n_steps, n))
     unit = X.std(axis=0) + 1e-9
-    coef = rng.normal(size=p) * (rng.random(p) < 0.4) / unit  # noqa: PLR2004
+    coef = rng.normal(size=p) * (rng.random(p) < 0.4) / unit
     drift = np.cumsum(0.3 * rng.normal(size=(n_steps, p)), axis=0) / unit
-    eta = np.einsum("ni,ni->n", X, coef + drift[time] * (rng.random(p) < 0.3))  # noqa: PLR2004
+    eta = np.einsum("ni,ni->n", X, coef + drift[time] * (rng.random(p) < 0.3))
     eta = np.clip(eta - eta.mean(), -4, 4)
     y = drawn(family, eta, rng)
-    weights = 10.0 ** rng.uniform(-9, 9, n) if rng.random() < 0.15 else None  # noqa: PLR2004
+    weights = 10.0 ** rng.uniform(-9, 9, n) if rng.random() < 0.15 else None
     return np.round(X * 2**20) / 2**20, y, time, weights
 
 
@@ -111,20 +111,20 @@ def _judged(family: str, given, how: str, rng: np.random.Generator) -> str:
         return f"the objective fell by {-fall.min():.2g}"
     if not model.converged_:
         return "held, said not converged"
-    most, (Z, u, at, w) = SEEN, given
+    most, (X_other, u, at, w) = SEEN, given
     settings = {}
     if how == "tighter":
         settings = {"tol": 1e-7, "max_iter": 5000}
     elif how == "reordered":
         order = rng.permutation(len(time))
-        Z, u, at = X[order], y[order], time[order]
+        X_other, u, at = X[order], y[order], time[order]
         w = None if weights is None else weights[order]
     else:
-        Z, most = X.copy(), 10 * OFFSET
-        Z[:, 0] += 1e9
-        Z = sp.csr_array(Z) if rng.random() < 0.5 else Z  # noqa: PLR2004
-    other = DriftGLM(family=family, **settings).fit(Z, u, time=at, sample_weight=w)
-    rows_at = Z if how == "moved" else X
+        X_other, most = X.copy(), 10 * OFFSET
+        X_other[:, 0] += 1e9
+        X_other = sp.csr_array(X_other) if rng.random() < 0.5 else X_other
+    other = DriftGLM(family=family, **settings).fit(X_other, u, time=at, sample_weight=w)
+    rows_at = X_other if how == "moved" else X
     gap = distance(family, found, answers(other, family, rows_at, time), y)
     return f"held, {how}" if gap <= most else f"{how}: predictions differ by {gap:.2g}"
 
@@ -137,23 +137,23 @@ def attack_text(n_times: int, seed: int) -> Tally:
         n, n_words, n_steps, f = (
             int(rng.choice(each)) for each in ([10, 40, 120], [5, 20, 60], [1, 2, 4], [1, 2, 4])
         )
-        E = (rng.random((n, f)) < 0.4).astype(float)  # noqa: PLR2004
+        E = (rng.random((n, f)) < 0.4).astype(float)
         rate = np.exp(E @ (rng.normal(size=(f, n_words)) * 0.7) + rng.normal(size=n_words))
         size = rng.choice([5, 30, 200], n)
         counts = [rng.multinomial(m, r / r.sum()) for m, r in zip(size, rate, strict=True)]
-        C, time = sp.csr_array(np.array(counts)), np.sort(rng.integers(0, n_steps, n))
+        X, time = sp.csr_array(np.array(counts)), np.sort(rng.integers(0, n_steps, n))
         order = rng.permutation(n)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                model = DriftTextModel().fit(C, E, time=time)
+                model = DriftTextModel().fit(X, E, time=time)
                 if not model.converged_:
                     tally.hold("said not converged")
                     continue
                 if k % 2:
-                    other = DriftTextModel(tol=1e-6, max_iter=20000).fit(C, E, time=time)
+                    other = DriftTextModel(tol=1e-6, max_iter=20000).fit(X, E, time=time)
                 else:
-                    other = DriftTextModel().fit(C[order], E[order], time=time[order])
+                    other = DriftTextModel().fit(X[order], E[order], time=time[order])
                 gap = np.abs(model.log_prob(E) - other.log_prob(E)).max()
         except DataError:
             tally.hold("refused")

@@ -11,7 +11,7 @@ N_SHOWN = 5
 
 @dataclass
 class Tally:
-    """Counts of one kind of attack; `failures` says of each what was seen and how to see it again."""
+    """Counts of one kind of attack; `failures` say what was seen and how to see it again."""
 
     kind: str
     held: Counter[str] = field(default_factory=Counter)
@@ -36,7 +36,8 @@ class Tally:
         how = ", ".join(f"{name} {count}" for name, count in self.held.most_common())
         seconds = time.perf_counter() - self.began
         held = sum(self.held.values())
-        return f"| {self.kind} | {self.tried} | {held} | {len(self.failures)} | {how} | {seconds:.0f} |"
+        counts = f"{self.tried} | {held} | {len(self.failures)}"
+        return f"| {self.kind} | {counts} | {how} | {seconds:.0f} |"
 
     def shown(self) -> list[str]:
         """The first failures."""

@@ -18,6 +18,7 @@ from driftglm.exceptions import DriftError
 def attack_workers(n_times: int, seed: int) -> Tally:
     """One worker of two is killed at a random moment of each fit."""
     import dask.array as da
+
     from distributed import Client, LocalCluster
 
     tally, rng = Tally("killed workers"), np.random.default_rng(seed)
@@ -36,7 +37,7 @@ def attack_workers(n_times: int, seed: int) -> Tally:
                     model = DriftRegressor(extrapolate="forecast")
                     model.fit(da.from_array(X, chunks=(1000, 60)), y, time=steps)
                 gap = np.abs(model.predict(X[:50]) - wanted).max()
-                if gap < 1e-6:  # noqa: PLR2004
+                if gap < 1e-6:
                     tally.hold("the same")
                 else:
                     tally.fail(f"seed {seed} worker {k}: predictions differ by {gap:.2g}")

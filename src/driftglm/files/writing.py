@@ -14,6 +14,7 @@ import uuid
 import zipfile
 import zlib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,10 +23,9 @@ import numpy as np
 from driftglm.exceptions import DataError
 from driftglm.files.layout import CHUNK, FACTS, FORMAT, JSON_LIMIT, Arrays, Facts, StrPath
 
-try:
-    import fcntl
-except ImportError:  # where there are no such locks drafts of killed saves stay
-    fcntl = None  # type: ignore[assignment]
+fcntl: Any = None
+with contextlib.suppress(ImportError):  # where there are no such locks, drafts of the dead stay
+    fcntl = import_module("fcntl")
 
 WRITTEN_RATIO = 100
 SMALL_MEMBER = 2**14
