@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo readme test test-all test-peers test-oldest browser lint format bench docs docs-fast docs-browser wheel wheel-test review clean
+.PHONY: torture demo readme test test-all test-peers test-oldest browser lint format bench docs docs-fast docs-browser wheel wheel-test review clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "driftglm needs Python 3.11 or newer; set PYTHON=python3.11")'
@@ -37,6 +37,11 @@ browser: $(READY)
 	command -v chromium > /dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install --yes chromium; }
 	$(BIN)/python $(PIP) --group browser
 	DRIFTGLM_BROWSER=required $(BIN)/python -m pytest tests/browser
+
+# Bad calls, mutated files, nasty problems, kills, a full disk; SHARE=0.05 runs a twentieth.
+SHARE ?= 1
+torture: $(READY)
+	$(BIN)/python benchmarks/torture/run.py --share $(SHARE)
 
 lint: $(READY)
 	$(BIN)/ruff check .

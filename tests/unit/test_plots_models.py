@@ -27,7 +27,7 @@ ETA = ((YEARS - 2003) * X.iloc[:, 1] + X.iloc[:, 3]).to_numpy()
 
 @pytest.fixture(scope="module")
 def model():
-    return DriftRegressor(max_iter=20).fit(X, ETA + 0.3 * rng.normal(size=150), time=YEARS)
+    return DriftRegressor(max_iter=100).fit(X, ETA + 0.3 * rng.normal(size=150), time=YEARS)
 
 
 @pytest.fixture(scope="module")

@@ -34,9 +34,12 @@ def nearer(X: Matrix) -> tuple[Matrix, FloatArray | None]:
     stays as sparse as it was. A dense X, from which means can be taken, stays as it is, and so
     does one without such columns: None.
     """
-    if isinstance(X, np.ndarray) or X.nnz < X.shape[0] or not X.shape[0]:
+    if isinstance(X, np.ndarray):
         return X, None
-    rows: Any = X.tocsr()
+    rows: Any = X
+    if rows.nnz < rows.shape[0] or not rows.shape[0]:
+        return X, None
+    rows = rows.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()

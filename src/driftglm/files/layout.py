@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def check_regular(path: StrPath) -> None:
     What is not there is left to who opens it.
     """
     try:
-        mode = os.stat(path).st_mode
+        mode = Path(path).stat().st_mode
     except OSError:
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):

@@ -14,6 +14,7 @@ import uuid
 import zipfile
 import zlib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,16 +23,16 @@ import numpy as np
 from driftglm.exceptions import DataError
 from driftglm.files.layout import CHUNK, FACTS, FORMAT, JSON_LIMIT, Arrays, Facts, StrPath
 
-try:
-    import fcntl
-except ImportError:  # where there are no such locks drafts of killed saves stay
-    fcntl = None  # type: ignore[assignment]
+fcntl: Any = None
+with contextlib.suppress(ImportError):  # where there are no such locks, drafts of the dead stay
+    fcntl = import_module("fcntl")
 
 WRITTEN_RATIO = 100
 SMALL_MEMBER = 2**14
 """What would shrink more than `WRITTEN_RATIO` to 1 is stored as it is if it is larger than this."""
 WORTH = 0.9
 DRAFT = ".writing-{}.tmp"
+N_TRIES = 20
 OUT_OF_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 """What a write may end with that says nothing of the file it was for."""
 
@@ -64,17 +65,18 @@ def replacing(path: StrPath) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     _check_target(target)
     sweep_drafts(target.parent)
-    draft = target.parent / DRAFT.format(uuid.uuid4().hex)
+    draft, opened = _open_draft(target.parent)
     try:
-        # "x" as everyone's files are made, unlike tempfile's, which only their owner may read.
-        with draft.open("xb") as stream:
-            _lock(stream.fileno())
+        with opened as stream:
             if target.exists():
                 os.fchmod(stream.fileno(), stat.S_IMODE(target.stat().st_mode))
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        draft.replace(target)
+            if fcntl is not None:  # while it is locked; elsewhere an open file cannot be moved
+                draft.replace(target)
+        if fcntl is None:
+            draft.replace(target)
     except BaseException as error:
         with contextlib.suppress(OSError):
             draft.unlink()
@@ -85,6 +87,22 @@ def replacing(path: StrPath) -> Iterator[IO[bytes]]:
             raise type(error)(error.errno, error.strerror, str(path)) from error
         raise
     sync_folder(target.parent)
+
+
+def _open_draft(folder: Path) -> tuple[Path, IO[bytes]]:
+    """A draft of one's own, locked: who sweeps at the same moment may take it for a dead one."""
+    for _ in range(N_TRIES):
+        draft = folder / DRAFT.format(uuid.uuid4().hex)
+        # "x" as everyone's files are made, unlike tempfile's, which only their owner may read.
+        stream = draft.open("xb")
+        if _lock(stream.fileno()) and draft.exists():
+            return draft, stream
+        stream.close()
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    # A file system without locks: nobody can sweep there either.
+    draft = folder / DRAFT.format(uuid.uuid4().hex)
+    return draft, draft.open("xb")
 
 
 def sweep_drafts(folder: Path) -> None:

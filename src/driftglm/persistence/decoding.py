@@ -16,6 +16,7 @@ import sklearn
 from driftglm.files import DamagedFileError
 from driftglm.persistence.encoding import INDEX_TYPES, SPARSE, TYPES, Json
 from driftglm.persistence.shapes import MOST_STEPS, SHAPES, agrees
+from driftglm.persistence.trial import check_estimator, check_pattern
 from driftglm.registry import estimators, records, resolve
 
 UNUSABLE = (
@@ -99,6 +100,7 @@ class Decoder:
     ) -> object:
         kind = _listed(estimators(), name)
         model = kind(**{key: self.value(value) for key, value in params.items()})
+        check_pattern(getattr(model, "token_pattern", None))
         for key, value in state.items():
             # Data must not take the place of a method.
             if not key.isidentifier() or key.startswith("__") or hasattr(kind, key):
@@ -108,6 +110,7 @@ class Decoder:
             with sklearn.config_context(enable_metadata_routing=True):
                 for method, wishes in requests.items():
                     getattr(model, f"set_{method}_request")(**wishes)
+        check_estimator(model)
         return model
 
     # ------------------------------------------------------------------- arrays

@@ -10,7 +10,7 @@ DIGIT = 1e-15
 """The last digit of an objective, relative to its size."""
 
 SLOWEST = 0.95
-"""Shares of the last movement above this are taken for it: nothing slower can be told from still."""
+"""Shares of the last movement above this are taken for it: slower looks like standing still."""
 STILL = 2.0
 """Fitted values have settled when they will move by less than this times the tolerance: at the
 default, forecasts then change in their fourth digit, and the third is what users are promised."""

@@ -73,7 +73,7 @@ def check_writable(
 
 def _lowest_there(folder: Path) -> Path:
     """The folder, or the first above it that exists: where it would be made."""
-    found = Path(os.path.abspath(folder))
+    found = folder.resolve()
     while not found.exists() and found != found.parent:
         found = found.parent
     return found
@@ -101,7 +101,7 @@ def remove_empty(folder: Path, there: Path) -> None:
             if path.is_dir() and not path.is_symlink():
                 with suppress(OSError):
                     path.rmdir()
-        above = Path(os.path.abspath(folder))
+        above = folder.resolve()
         while above != there:
             above.rmdir()
             above = above.parent
