@@ -33,7 +33,7 @@ for archive in "$dist"/*.whl "$dist"/*.tar.gz; do
   mkdir "$place"/{home,work}
   if [ "$(id -u)" = 0 ]; then chown nobody:nogroup "$place"/{home,work}; fi
   "$python" -m venv "$place/venv"
-  "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$archive"
+  "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$archive[report]"
   cd "$place/work"
   as_user "$place/venv/bin/python" - << 'PROGRAM'
 import numpy as np
