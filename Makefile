@@ -23,8 +23,11 @@ demo: $(READY)
 readme: $(READY)
 	$(BIN)/python docs/tools/readme_demo.py
 
+# Two processes, a file of tests to one of them, each with one thread of BLAS.
+WORKERS ?= 2
+
 test: $(READY)
-	$(BIN)/python -m pytest --ignore=tests/browser
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist loadfile
 
 test-all: $(READY)
 	$(BIN)/python $(PIP) --group oracle

