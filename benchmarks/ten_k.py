@@ -158,6 +158,7 @@ def reading(result):
     lines += [
         f"{name} is {100 * (ours[name] / ours[best] - 1):+.1f} % off {best}."
         for name in ("forecast", "learned")
+        if name in ours
     ]
     lines.append(
         "p: Wilcoxon's test of reports against learned, Holm-corrected; p of years: Diebold and "
@@ -210,14 +211,17 @@ def main():
     record, rows = reports.provenance, rows_of(reports)
     lines = [INTRODUCTION.format(rows=record.rows, read=record.rows_read, name=NAME)]
     lines += [main_table(result), AFTER_TABLE, reading(result), "", ROBUST]
+    print("\n".join(lines), flush=True)
     lines += ["| choice | lasso-one | lasso-all | learned | against the better lasso |"]
     lines += ["|---|---:|---:|---:|---:|"]
+    page = Path(options.write) if options.write else out / "ten-k.md"
+    page.parent.mkdir(parents=True, exist_ok=True)
     for choice, found in shaken(rows, out / "cache", options.jobs):
         gap = 100 * (found["learned"] / min(found["lasso-one"], found["lasso-all"]) - 1)
         cells = [f"{found[m]:.4f}" for m in ("lasso-one", "lasso-all", "learned")]
         lines.append(f"| {' | '.join([choice, *cells, f'{gap:+.1f} %'])} |")
         print(lines[-1], flush=True)
-    page = Path(options.write) if options.write else out / "ten-k.md"
+        write_atomically(page, "\n".join([*lines, ""]).encode())  # so far: a run may be killed
     counts, table = word_picture(rows, reports.words, page.with_suffix(".svg"))
     lines += ["", "## Which words matter, which drifted", ""]
     lines += [f"The learned model of all years: {counts}.", "", f"![Paths]({page.stem}.svg)", ""]

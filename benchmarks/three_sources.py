@@ -46,7 +46,8 @@ CLOSING = """
 *exact* and *variational* are the paper's prior at its rate, .001, all words of an effect
 sharing one scale; *learned* is the default, untuned. Macroeconomic variables are constant
 within a year and cannot be told from the year's background: drift models give them coefficients
-of zero. No report is later than 2005. Words of reports were counted up to 255 a report at their source, without numbers.
+of zero. No report is later than 2005. Words of reports were counted up to 255 a report at their
+source, without numbers.
 The last columns are tests against learned: Wilcoxon's on documents, Holm-corrected, and Diebold
 and Mariano's on the three years.
 """
