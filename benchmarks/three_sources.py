@@ -29,25 +29,27 @@ COUNTRY = "whole U.S."
 NOT_A_STATE = "st_DC"
 INTRODUCTION = """# The paper's text experiment with its three sources
 
-Beige Book texts ({beige:,}), FOMC transcripts ({fomc}) and annual reports ({reports}, of {firms} firms drawn
-at random, seed {seed}, from those with {least} reports or more), 1996-2006, reports to 2005. Words ranked 501
-to 5,501 in all documents, as the paper did, from {effects} effects: source, 50 states and the whole U.S., 66
-macroeconomic variables of the year. The states of firms are not known: reports are about the whole U.S., and
-so are FOMC transcripts and national summaries. Dev year 2003, on which baselines are tuned; each test year
-is predicted by fits to all years before it.
+Beige Book texts ({beige:,}), FOMC transcripts ({fomc}) and annual reports ({reports}, of
+{firms} firms drawn at random, seed {seed}, from those with {least} reports or more), 1996-2006,
+reports to 2005. Words ranked 501 to 5,501 in all documents, as the paper did, from {effects}
+effects: source, 50 states and the whole U.S., 66 macroeconomic variables of the year. The
+states of firms are not known: reports are about the whole U.S., and so are FOMC transcripts and
+national summaries. Dev year 2003, on which baselines are tuned; each test year is predicted by
+fits to all years before it.
 
-    python benchmarks/three_sources.py --write docs/results/three-sources.md
+python benchmarks/three_sources.py --write docs/results/three-sources.md
 
-Negative log-likelihood of a year's tokens in thousands of nats; in brackets the paper's figures, which are of
-other documents and seem to count other tokens ([errata](../errata.md)).
+Negative log-likelihood of a year's tokens in thousands of nats; in brackets the paper's
+figures, which are of other documents and seem to count other tokens ([errata](../errata.md)).
 """
 CLOSING = """
-*exact* and *variational* are the paper's prior at its rate, .001, all words of an effect sharing one scale;
-*learned* is the default, untuned. Macroeconomic variables are constant within a year and cannot be told from
-the year's background: drift models give them coefficients of zero. Years of training without annual reports
-after 2005 do not exist; 2006 has no reports to predict. Words of reports were counted up to 255 a report at
-their source, without numbers. The last columns are tests against learned: Wilcoxon's on documents,
-Holm-corrected, and Diebold and Mariano's on the three years.
+*exact* and *variational* are the paper's prior at its rate, .001, all words of an effect
+sharing one scale; *learned* is the default, untuned. Macroeconomic variables are constant
+within a year and cannot be told from the year's background: drift models give them coefficients
+of zero. No report is later than 2005. Words of reports were counted up to 255 a report at their
+source, without numbers.
+The last columns are tests against learned: Wilcoxon's on documents, Holm-corrected, and Diebold
+and Mariano's on the three years.
 """
 
 

@@ -115,8 +115,8 @@ def headline(
 
 def _by_steps(comparison: Comparison, best: str, second: str) -> str:
     """What whole test steps say where they do not confirm what rows say; rows depend on others."""
-    tests = comparison.significance(baseline=best, method="bootstrap").set_index("model")
-    p = float(tests.loc[second, "p_value"])
+    tests = comparison.significance(baseline=best, method="bootstrap")
+    p = float(tests["p_value"][tests["model"] == second].iloc[0])
     return "" if not p >= SIGNIFICANT else f" Counting whole test steps, it is not ({_p(p)})."
 
 
