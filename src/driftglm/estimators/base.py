@@ -32,9 +32,9 @@ from driftglm.estimators.parameters import Registered
 from driftglm.estimators.said import Said, stacked
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.seasons import Seasonal
+from driftglm.estimators.stopped import stopped_early
 from driftglm.estimators.time_column import require_time, split_time, warn_timeless
 from driftglm.estimators.trust import Trust
-from driftglm.estimators.stopped import stopped_early
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, TimeError
 from driftglm.families import Family
 from driftglm.files import Storable

@@ -19,10 +19,10 @@ from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.base import DriftEstimator, Extrapolate, prior_of
+from driftglm.estimators.stopped import text_cure
 from driftglm.estimators.text_export import TextExports
 from driftglm.estimators.time_column import require_time, split_time
 from driftglm.estimators.trust import Trust
-from driftglm.estimators.stopped import text_cure
 from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.files import Storable
 from driftglm.fitting.history import History
