@@ -1,6 +1,8 @@
 """The engine with workers played by this process: what is lost, what is in files, what moves."""
 
 import contextlib
+import threading
+import time as clock
 import warnings
 from types import SimpleNamespace
 
@@ -11,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
 from driftglm.distributed import design as far_design
+from driftglm.distributed import engine as engine_module
 from driftglm.distributed import storage, worker
 from driftglm.distributed.engine import Engine
 from driftglm.distributed.shards import Shards
@@ -218,3 +221,21 @@ def test_a_folder_of_shards_is_fitted_part_by_part(tmp_path):
 def test_a_folder_that_is_not_there_is_named_before_a_cluster_is_asked_for():
     with pytest.raises(DataError, match="the folder 'no-such-folder' has no"):
         DriftRegressor(extrapolate="forecast").fit("no-such-folder", "y")
+
+
+def test_a_worker_that_does_not_answer_does_not_hold_up_the_end_of_a_fit(monkeypatch):
+    pytest.importorskip("distributed")
+    stopped, told = threading.Event(), []
+
+    def run(function, *args, **_):
+        told.append((function, *args))
+        stopped.wait(60.0)
+
+    monkeypatch.setattr(engine_module, "FAREWELL", 1.0)
+    client = SimpleNamespace(status="running", run=run)
+    closing = Engine(client, [], [], [], [])
+    began = clock.perf_counter()
+    closing.close()
+    assert clock.perf_counter() - began < 10.0
+    assert told == [(worker.forget, closing.fit_id)]
+    stopped.set()

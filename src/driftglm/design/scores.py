@@ -126,7 +126,8 @@ class RepeatedScores:
     def _by_cell(self, rows: FloatArray) -> FloatArray:
         """(D, T) sums of a row quantity."""
         shape = self.different.shape[0], self.taken.shape[0]
-        return np.bincount(self._cell, rows, shape[0] * shape[1]).reshape(shape)
+        sums = np.bincount(self._cell, rows, shape[0] * shape[1])
+        return np.asarray(sums, dtype=np.float64).reshape(shape)
 
     def _to_rows(self, different: FloatArray, steps: FloatArray) -> FloatArray:
         """(n_rows,) one number for what a row is, and one for its step."""

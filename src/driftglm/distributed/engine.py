@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import sys
+import threading
 import time
 import uuid
 from collections import Counter
@@ -28,6 +29,8 @@ from driftglm.exceptions import EngineError
 
 PATIENCE = 60.0
 """Seconds to wait for a worker where there is none."""
+FAREWELL = 5.0
+"""Seconds the end of a fit waits for workers to free what they hold."""
 WAKE = 1.0
 """Seconds between looks at whether workers are still there."""
 TIDY = 8 * 2**20
@@ -99,6 +102,12 @@ class Engine:
         """Let the workers free what they hold."""
         if self.client.status != "running":
             return
+        # A worker that is stopped does not answer; it is told, and not waited for.
+        told = threading.Thread(target=self._forget, daemon=True)
+        told.start()
+        told.join(FAREWELL)
+
+    def _forget(self) -> None:
         # Workers that are gone hold nothing.
         gone = OSError, RuntimeError, ValueError, TimeoutError, dask_distributed().CancelledError
         with contextlib.suppress(*gone):

@@ -110,9 +110,8 @@ def infer_posterior(
     unless they are given. A fit `as_of` an earlier step is a brief one, and says nothing of what
     the rows leave behind. Paths and intercepts may have a season of `cycle` steps; 0: none has.
     """
-    settings = runs.settings
+    settings, rows = runs.settings, rows.merged()
     _refuse_lbfgs(settings)
-    rows = rows.merged()
     responses = rows.responses()
     views, raw, order = views_of(responses, None if earlier is None else earlier.view)
     most = settings.max_iter if len(views) == 1 else min(settings.max_iter, RACE)

@@ -174,7 +174,7 @@ class Rows:
         """Weights of the design's rows, which are those of `order`."""
         if self.place is None:
             return self.weights[order]
-        return np.bincount(self.place, self.weights, order.size)
+        return np.asarray(np.bincount(self.place, self.weights, order.size), dtype=np.float64)
 
     def design_target(self, order: IntArray) -> FloatArray:
         """What the design's rows are fitted to; the mean of shares that were merged."""
