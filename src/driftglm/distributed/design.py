@@ -353,9 +353,7 @@ class _Pass:
         change = Change(features[order], beta[order], tuple(part[order] for part in more))
         design.memory.moments = change, found
 
-    def _with_cells(
-        self, block: UpdateBlock, sums: CellSums, gram: FloatArray
-    ) -> UpdateBlock:
+    def _with_cells(self, block: UpdateBlock, sums: CellSums, gram: FloatArray) -> UpdateBlock:
         """A block whose last virtual rows are cells: what a change does to them follows."""
         cells, steps = cast("CellWork", self.cells), self.rows[2]
         center = block.take(self.design.center)

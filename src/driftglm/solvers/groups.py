@@ -29,6 +29,7 @@ HUGE = 1e200
 LEAST_LEFT = 1e-6
 """Share of its information about a constant that a path keeps at least."""
 
+
 def group_arrays(problem: Problem, state: State) -> Effects:
     """What kernels change in the middle of a pass; none where no rows belong together."""
     groups, now = problem.row_groups, state.row_groups
