@@ -203,3 +203,69 @@ def test_what_was_guessed_is_said(run, rows):
     rows.assign(year=[f"2001-{1 + y % 4:02d}" for y in rows["year"]]).to_csv("b.csv", index=False)
     said = run("fit", "b.csv", *FIT, "-o", "m.drift", "--prior", "fixed").err
     assert "a step is a month (freq M)" in said
+
+
+SIGNED = {
+    "percent": lambda f: f.assign(size=[f"{value:.4f}%" for value in f["size"]]),
+    "currency": lambda f: f.assign(size=[f"€ {value:.4f}" for value in f["size"]]),
+    "currency behind": lambda f: f.assign(size=[f"{value:.4f} $" for value in f["size"]]),
+    "currency with thousands": lambda f: f.assign(size=[f"${v + 5e3:,.4f}" for v in f["size"]]),
+}
+
+
+@pytest.mark.parametrize("name", SIGNED)
+def test_signs_at_numbers_are_left_out_and_said(name, run, rows):
+    SIGNED[name](rows).to_csv("a.csv", index=False)
+    rows.to_csv("plain.csv", index=False)
+    words = (*FIT, "-o", "m.drift", "--json", "--prior", "fixed")
+    found, plain = run("fit", "a.csv", *words), run("fit", "plain.csv", *words)
+    assert "is read without its sign" in found.err
+    for one, other in zip(found.json["features"], plain.json["features"], strict=True):
+        assert one["coef_last"] == pytest.approx(other["coef_last"], rel=0.01, abs=0.005)
+
+
+def test_a_sign_keeps_the_marks_of_its_file(run, rows):
+    table = european(rows.assign(size=1000 * (rows["size"] + 5)))
+    table.assign(size=[f"{text} €" for text in table["size"]]).to_csv("a.csv", sep=";", index=False)
+    table.to_csv("b.csv", sep=";", index=False)
+    words = (*FIT, "-o", "m.drift", "--json", "--prior", "fixed")
+    one, other = run("fit", "a.csv", *words).json, run("fit", "b.csv", *words).json
+    assert one["features"] == other["features"]
+
+
+def test_headings_and_empty_rows_around_a_table(run, rows, tmp_path):
+    (tmp_path / "a.csv").write_text(f"Sales\nof 2004\n\n{rows.to_csv(index=False)}")
+    said = run.fails("fit", "a.csv", *FIT, "-o", "m.drift")
+    assert "begins with 'Sales', which is no row of names; these seem to stand in row 4" in said
+    (tmp_path / "b.csv").write_text(f"{rows.to_csv(index=False)}\n,,,,\n,,,,\n")
+    found = run("fit", "b.csv", *FIT, "-o", "m.drift", "--prior", "fixed", "--json")
+    assert "2 empty rows at the end are left out" in found.err
+    assert found.json["rows"] == len(rows)
+
+
+def test_lines_of_the_file_are_named(run, rows):
+    rows.assign(shop=[None if k == 7 else k % 9 for k in range(len(rows))]).to_csv("a.csv")
+    fit = ("fit", "a.csv", "-o", "m.drift")
+    assert "first in row 7 (line 9); give every row an id" in run.fails(
+        *fit, *FIT, "--groups", "shop"
+    )
+    rows.assign(price=rows["price"].where(rows.index != 5)).to_csv("a.csv", index=False)
+    assert "first in row 5 (line 7)" in run.fails(*fit, *FIT)
+    run(*fit, *FIT, "--missing", "drop", "--prior", "fixed")
+    run("check", "m.drift", "a.csv", "--shuffles", "1")  # leaves the same row out
+    rows.assign(year=rows["year"] + 0.25).to_csv("a.csv", index=False)
+    assert "'2001.25' in row 0 (line 2)" in run.fails(*fit, *FIT)
+    dates = [f"{y}-03-15" if k else f"15/03/{y}" for k, y in enumerate(rows["year"])]
+    rows.assign(year=dates).to_csv("a.csv", index=False)
+    assert "row 0 (line 2)" in run.fails(*fit, *FIT, "--freq", "Y")
+
+
+def test_spellings_of_a_missing_number_are_gaps(run, rows):
+    texts = rows["size"].map("{:.3f}".format)
+    for row, text in enumerate(["NA", "n/a", "#N/A", "-", "NULL", "None", "?", "N.A.", "missing"]):
+        texts[3 * row] = text
+    rows.assign(size=texts).to_csv("a.csv", index=False)
+    assert "'size' has no value in 9 of 160 rows" in run.fails(
+        "fit", "a.csv", *FIT, "-o", "m.drift"
+    )
+    run("fit", "a.csv", *FIT, "--missing", "mean", "-o", "m.drift", "--prior", "fixed")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from driftglm.cli import options as opt
-from driftglm.cli.console import fail, print_json, say, say_table
+from driftglm.cli.console import fail, note, print_json, say, say_table
 from driftglm.cli.fit import print_findings
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OFTEN, MOST_NAMED = 0.1, 10
 
 
+@opt.flattened
 def command(
     model: Annotated[Path, Argument(metavar="MODEL", help="File of `driftglm fit`.")],
     data: opt.Data,
@@ -30,6 +31,7 @@ def command(
         Path | None, Option(metavar="FILE", help="Figure to write: .png, .svg or .pdf.")
     ] = None,
     time_file: opt.TimeFile = None,
+    layout: opt.FileOptions,
     json: opt.Json = False,
 ) -> None:
     """Shuffle the training rows and see what is found in them; then check the residuals.
@@ -37,6 +39,7 @@ def command(
     driftglm check model.drift sales.csv --groups shop
     """
     from driftglm.tables import TableModel
+    from driftglm.tables.preparing import prepared
     from driftglm.tables.writing import check_writable
 
     if plot is not None:
@@ -44,7 +47,11 @@ def command(
     fitted = opt.load_file(model, TableModel, "fit")
     spec = fitted.encoder.spec
     usual = spec.time if time_file is None else None
-    table = opt.read(data, usual, time_file, spec.date_format, spec.text)
+    as_text = spec.text, spec.groups, groups
+    table = opt.read(data, usual, time_file, spec.date_format, *as_text, layout=layout)
+    table, _, said = prepared(table, spec)  # rows with gaps are left out as they were in training
+    for each in said:
+        note(each)
     found = _checked(fitted, table, groups, shuffles)
     if plot is not None:
         found.plot().savefig(plot)

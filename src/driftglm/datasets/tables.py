@@ -21,6 +21,7 @@ from driftglm.files import check_regular
 AS_IT_STANDS: Any = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig"}
 KINDS = (".csv", ".jsonl", ".ndjson", ".parquet")
 MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
+MISSING += ("n/a", "#N/A", "NULL", "None", "-", "?", "N.A.", "n.a.", "na", "missing", "#DIV/0!")
 
 
 Lines = list[tuple[int, list[str]]]  # number and cells of each line

@@ -53,6 +53,11 @@ def _excel(path: Path, layout: Layout) -> tuple[pd.DataFrame, list[str]]:
             sheet = names[int(sheet) - 1]
         frame: pd.DataFrame = book.parse(sheet)
     empty = [name for name in frame.columns if str(name).startswith("Unnamed:")]
+    if len(frame.columns) - len(empty) == 1 and any(frame[name].notna().any() for name in empty):
+        raise DataError(
+            f"{path.name} begins with {frame.columns[0]!r:.40}, which is no row of names; delete "
+            "what is above them, or name another sheet (--sheet)."
+        )
     return frame.drop(columns=[name for name in empty if frame[name].isna().all()]), said
 
 

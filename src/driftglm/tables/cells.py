@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from driftglm._typing import BoolArray
+from driftglm.data.checks import refuse_missing
 from driftglm.datasets.tables import MISSING
 from driftglm.exceptions import DataError
 from driftglm.tables.reading import Table, lines_of
@@ -17,6 +19,7 @@ NEARLY_ALL = 0.9
 mistakes in it, unless the user says that it is categorical. Decimal commas and marks between
 thousands count as numbers here, as a person would read them; they are mistakes all the same."""
 _MARKED = r"[+-]?(\d+,\d+|\d{1,3}([,.' \u2019\u00a0\u202f]\d{3})+([.,]\d+)?)"
+ROW = re.compile(r"\brow (\d+)\b(?! \(line)")
 N_NAMED = 3
 N_COLUMNS = 8
 
@@ -81,6 +84,26 @@ def refuse_gaps(table: Table, names: Sequence[str], cure: str) -> None:
     start = "" if len(found) == 1 else f"{len(found)} columns have gaps: "
     more = f" and {left} more columns" if left else ""
     raise DataError(f"{start}{'; '.join(parts)}{more}; {cure}")
+
+
+def refuse_empty(table: Table, values: pd.Series, name: str, cure: str) -> None:
+    """As `refuse_missing`, with the line of the first gap."""
+    try:
+        refuse_missing(values, name, cure)
+    except DataError as error:
+        raise DataError(with_lines(table, str(error))) from None
+
+
+def with_lines(table: Table, message: str) -> str:
+    """A message whose rows, counted from 0, also have the lines of the file."""
+    rows = [int(found) for found in ROW.findall(message)]
+    lines = dict(zip(rows, lines_of(table, rows), strict=True))
+
+    def named(found: re.Match[str]) -> str:
+        line = lines[int(found.group(1))]
+        return found.group(0) if line is None else f"{found.group(0)} (line {line})"
+
+    return ROW.sub(named, message)
 
 
 def named_cells(table: Table, values: pd.Series, bad: BoolArray) -> str:

@@ -11,13 +11,12 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from driftglm._typing import FloatArray
-from driftglm.data.checks import refuse_missing
 from driftglm.data.timesteps import Freq
 from driftglm.datasets.steps import Steps, read_steps
-from driftglm.exceptions import DataError
+from driftglm.exceptions import DataError, TimeError
 from driftglm.families import family_named
 from driftglm.registry import FAMILIES
-from driftglm.tables.cells import named_cells, refuse_spoilt
+from driftglm.tables.cells import named_cells, refuse_empty, refuse_spoilt, with_lines
 from driftglm.tables.reading import Table, as_strings
 
 MOST_CLASSES = 50
@@ -55,7 +54,7 @@ def is_number_column(values: pd.Series) -> bool:
 
 def numbers(table: Table, values: pd.Series, name: str, cure: str) -> FloatArray:
     """A column of a table as finite numbers; DataError names the first cells that hold none."""
-    refuse_missing(values, name, cure)
+    refuse_empty(table, values, name, cure)
     cells = values if values.dtype.kind in "fiu" else values.astype(object)
     found = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
     bad = ~np.isfinite(found)
@@ -98,8 +97,24 @@ def read_times(
 def table_steps(table: Table, name: str, freq: Freq, date_format: str | None = None) -> Steps:
     """Time labels of a column, how long a step is, and what of that was guessed."""
     values = column(table, name, "time")
-    refuse_missing(values, name, "every row needs a time. Fill it in, or delete these rows.")
-    return read_steps(values, f"{table.name}, column {name!r}", freq, date_format)
+    cure = "every row needs a time. Fill it in, or delete these rows."
+    refuse_empty(table, values, name, cure)
+    if values.dtype.kind == "f" and date_format is None:
+        _refuse_parts_of_years(table, values, name)
+    try:
+        return read_steps(values, f"{table.name}, column {name!r}", freq, date_format)
+    except DataError as error:
+        raise type(error)(with_lines(table, str(error))) from error
+
+
+def _refuse_parts_of_years(table: Table, values: pd.Series, name: str) -> None:
+    """Raise DataError about times such as 2001.25."""
+    bad = (values % 1 != 0).to_numpy(dtype=np.bool_)
+    if bad.any():
+        raise TimeError(
+            f"{table.name}, column {name!r:.60} has {named_cells(table, values, bad)}; a step is a "
+            "whole number or a date. Write quarters as 2001Q2 and months as 2001-04."
+        )
 
 
 def parse_freq(text: str | None) -> Freq:
@@ -123,7 +138,8 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, str, str]:
     values = column(table, name, "target")
     if values.isna().all():
         raise DataError(f"the target {name!r:.60} has no values; name another column.")
-    refuse_missing(values, name, "the target must be known in every row. Delete these rows.")
+    cure = "the target must be known in every row. Delete these rows (--missing drop)."
+    refuse_empty(table, values, name, cure)
     if family == "auto" and not is_number_column(values):
         cure = "or, if they are classes, say so (--family binomial)."
         refuse_spoilt(table, values, name, cure)

@@ -13,7 +13,7 @@ import pandas as pd
 from driftglm.datasets.tables import MISSING, as_numbers
 from driftglm.exceptions import DataError
 from driftglm.tables.layout import Layout, open_laid_out, settled
-from driftglm.tables.marks import Marks, unmarked
+from driftglm.tables.marks import Marks, unmarked, without_signs
 
 CHUNK = 20_000
 
@@ -30,17 +30,23 @@ def read_delimited(
     """
     layout, said = settled(path, given)
     columns = _columns(path, layout, as_text)
+    columns, signs = without_signs(columns, _texts(columns, as_text))
+    said += signs.values()
     texts = _texts(columns, as_text)
     marks, note = Marks.of({name: columns[name] for name in texts}, layout)
     if marks is not None and note and marks.decimal == ",":
         # Then 1.234 is a number of thousands in all columns, or the guess is wrong.
         other = replace(layout, decimal=marks.decimal, thousands=marks.thousands)
-        again = _with_numbers(_columns(path, other, as_text), marks, as_text)
+        again = _columns(path, other, as_text)
+        again = _with_numbers(without_signs(again, _texts(again, as_text))[0], marks, as_text)
         numbers = [name for name in columns if columns[name].dtype != object]
         if all(again[name].dtype != object for name in numbers):
             return _frame(again), layout, [*said, note]
         marks, note = None, ""
     columns = _with_numbers(columns, marks, as_text)
+    for name in signs:
+        plain = unmarked(columns[name], Marks()) if columns[name].dtype == object else None
+        columns[name] = columns[name] if plain is None else plain
     return _frame(columns), layout, said + [note] * bool(note)
 
 

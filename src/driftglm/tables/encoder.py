@@ -14,11 +14,10 @@ from scipy.sparse import csr_matrix, hstack, issparse
 
 from driftglm._typing import FloatArray
 from driftglm._warnings import warn
-from driftglm.data.checks import refuse_missing
 from driftglm.data.kinds import is_pattern, matching
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
-from driftglm.tables.cells import NEARLY_ALL, refuse_gaps, refuse_spoilt
+from driftglm.tables.cells import NEARLY_ALL, refuse_empty, refuse_gaps, refuse_spoilt
 from driftglm.tables.columns import column, is_number_column, near, numbers
 from driftglm.tables.expressions import with_computed
 from driftglm.tables.reading import Table, as_strings, check_header
@@ -385,7 +384,7 @@ def _column_part(table: Table, each: Column) -> FloatArray | csr_matrix:
     if each.kind == "number":
         return _number_part(table, values, each)
     if GAP not in each.levels:
-        refuse_missing(values, each.name, FILL)
+        refuse_empty(table, values, each.name, FILL)
     positions = {level: k for k, level in enumerate(each.levels)}
     found = as_strings(values)
     found[pd.isna(found)] = GAP

@@ -13,6 +13,7 @@ from driftglm._typing import FloatArray
 from driftglm.datasets.tables import MISSING
 from driftglm.tables.layout import Layout
 
+SIGNED = re.compile(r"[+-]?(?P<before>[$€£¥]?) ?[+-]?[\d.,' ]*\d ?(?P<after>[%$€£¥]?)")
 GROUPS = ",.' \u2019\u00a0\u202f_"
 N_LOOKED_AT = 20_000
 SURE_COMMA = re.compile(r"[+-]?0,\d+|[+-]?\d*,(\d{1,2}|\d{4,})|[+-]?\d{1,3}(\.\d{3})+,\d+")
@@ -99,6 +100,29 @@ def unmarked(texts: np.ndarray, marks: Marks) -> FloatArray | None:
         else:
             return None
     return None if np.isnan(values).all() else values[codes]
+
+
+def without_signs(
+    columns: Mapping[str, np.ndarray], texts: list[str]
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Texts without the % or sign of a currency that all numbers of a column have.
+
+    Also, by column that had one, what is to be said about it.
+    """
+    out, said = dict(columns), {}
+    for name in texts:
+        codes, unique = pd.factorize(columns[name])
+        cells = [str(each).strip() for each in unique]
+        given = [cell for cell in cells if cell not in MISSING]
+        found = [SIGNED.fullmatch(cell) for cell in given]
+        signs = {each.group("before") + each.group("after") for each in found if each is not None}
+        if len(signs) != 1 or None in found or signs == {""}:
+            continue
+        (sign,) = signs
+        bare = [cell.replace(sign, "").replace(" ", "") for cell in cells]
+        out[name] = np.array(bare, dtype=object)[codes]
+        said[name] = f"column {name!r:.60}: {given[0]!r:.30} is read without its sign {sign!r}."
+    return out, said
 
 
 def _sample(cells: np.ndarray) -> list[str]:

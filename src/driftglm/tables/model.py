@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from driftglm._typing import FloatArray, MatrixLike
 from driftglm._warnings import warn
-from driftglm.data.checks import refuse_missing
 from driftglm.estimators.named import estimator_for
 from driftglm.estimators.statements import counted
 from driftglm.exceptions import DataError, DataWarning
@@ -21,6 +20,7 @@ from driftglm.families import family_named
 from driftglm.files import Storable
 from driftglm.fitting.identity import OPENING
 from driftglm.registry import FAMILIES
+from driftglm.tables.cells import refuse_empty
 from driftglm.tables.columns import column, numbers, read_times, target
 from driftglm.tables.encoder import TableEncoder, TableSpec, encode
 from driftglm.tables.expressions import with_computed
@@ -261,7 +261,7 @@ def group_ids(table: Table, spec: TableSpec) -> np.ndarray | None:
         return None
     values = column(table, spec.groups, "groups")
     values = values.mask(values == "")  # read as it stands, an empty cell is an empty text
-    refuse_missing(values, spec.groups, "give every row an id, or delete these rows.")
+    refuse_empty(table, values, spec.groups, "give every row an id, or delete these rows.")
     return np.asarray(as_strings(values), dtype=np.str_)
 
 

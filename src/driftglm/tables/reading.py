@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -28,7 +29,7 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 DELIMITED = (".csv", ".tsv", ".tab", ".txt")
 KINDS = (*DELIMITED, *TABLES[1:], *BINARY, *SVMLIGHT)
 LABEL, QUERY, TIME = "label", "qid", "time"
-N_SHOWN = 40
+N_SHOWN, N_LOOKED_AT = 40, 20
 MOST_INDEX = 2**22
 """Columns of an SVMlight file: each has a name, and a few bytes may ask for billions of them."""
 
@@ -147,9 +148,20 @@ def _read_file(path: Path, as_text: tuple[str, ...], layout: Layout) -> Table:
         frame = with_index(frame)
     else:
         frame = with_index(read_table(path, as_text))
+    frame, more = _without_empty_end(frame)
+    said = [*said, *more]
     check_header([str(name) for name in frame.columns], path.name)
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     return Table(frame, path.name, path=path, layout=layout, said=tuple(said))
+
+
+def _without_empty_end(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The rows up to the last that has a value, and what was left out; sheets often end so."""
+    empty = frame.isna().all(axis=1).to_numpy(dtype=np.bool_)
+    if not empty.any() or not empty[-1] or empty.all():
+        return frame, []
+    n_kept = int(np.flatnonzero(~empty)[-1]) + 1
+    return frame.iloc[:n_kept], [f"{len(frame) - n_kept} empty rows at the end are left out."]
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:
@@ -187,12 +199,26 @@ def csv_header(path: Path, layout: Layout | None = None) -> list[str]:
         raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
     if not header:
         raise DataError(f"{path.name} is empty; a table needs a header or rows.")
+    _refuse_title(path, layout, header)
     if len(header) == 1 and any(mark in header[0] for mark in ",;\t|"):
         raise DataError(
             f"{path.name} has the single column {header[0]!r:.{N_SHOWN}}, which has a separator in "
             "it; say what stands between cells (--sep ';')."
         )
     return header
+
+
+def _refuse_title(path: Path, layout: Layout, header: list[str]) -> None:
+    """Raise DataError if the first line is a heading and names come later."""
+    with open_laid_out(path, layout) as stream:
+        rows = list(islice(csv.reader(stream, delimiter=layout.sep or ","), N_LOOKED_AT))
+    longest = max((len(row) for row in rows), default=0)
+    if len([cell for cell in header if cell.strip()]) == 1 < longest:
+        line = next(k for k, row in enumerate(rows, start=1) if len(row) == longest and all(row))
+        raise DataError(
+            f"{path.name} begins with {header[0]!r:.{N_SHOWN}}, which is no row of names; these "
+            f"seem to stand in row {line}. Delete what is above them."
+        )
 
 
 def lines_of(table: Table, rows: Sequence[int]) -> list[int | None]:

@@ -36,7 +36,10 @@ def iterate_tables(
         for frame in _parquet_chunks(path, n_rows):
             yield reading.Table(frame, path.name)
     elif kind in BINARY or kind in reading.DELIMITED[1:]:
-        raise DataError(f"{path.name}: only .csv, .jsonl, .parquet and SVMlight become shards.")
+        raise DataError(
+            f"{path.name}: only .csv (with commas, UTF-8), .jsonl, .parquet "
+            "and SVMlight become shards, all but .parquet also as .gz. Save it as one of these."
+        )
     else:
         chunks = _csv_chunks if kind == ".csv" else _json_chunks
         are_numbers: dict[str, bool] = {}
