@@ -20,6 +20,7 @@ from driftglm.fitting.averaging import Averaging, with_history
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
 from driftglm.fitting.extrapolation import Extrapolation, settled
 from driftglm.fitting.fit_rows import fit_rows
+from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.history import History
 from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
@@ -170,7 +171,9 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     read = vectors.axis, vectors.family, vectors.classes
     fits = outcome.forecasters[0].fits
     included = np.any([fit.inclusion() >= INCLUDED for fit in fits], axis=0)
-    notes = ColumnNotes.of(rows, fits[0].sizes, included)
+    alone = any(isinstance(fit, PosteriorFit) and fit.joint is None for fit in fits)
+    alone = alone and plan.settings.sampling is None
+    notes = ColumnNotes.of(rows, fits[0].sizes, included, alone=alone)
     return Fitted(outcome, *read, rows, choice, notes, history, vectors.group_labels, cycle)
 
 
