@@ -48,11 +48,11 @@ def panel(seed, n_rows, n_features, *, walk=0.0, noise=1.0, effect=0.5, correlat
     return X, y, time, paths
 
 
-def kinds_of(X, y, time, **params):
+def kinds_of(X, y, time, groups=None):
     """Kind of every feature, in the order of the columns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = DriftRegressor(**HOW, **params).fit(X, y, time=time)
+        model = DriftRegressor(**HOW).fit(X, y, time=time, groups=groups)
     names = model._names(None)  # noqa: SLF001
     return model.summary().set_index("feature")["kind"].reindex(names).to_numpy(), model
 
@@ -206,23 +206,25 @@ def wages(jobs):
     """wagepan: what drifts, and what person-clustered Wald tests at 1 % say.
 
     Interactions of one feature at a time with the years, the other effects constant; one
-    occupation and one industry left out.
+    occupation and one industry left out. Then with persons as groups.
     """
     found = wagepan()
     if found is None:
         return None
     X, y, time, persons = found
     X = X.drop(columns=["occ9", "trad"])
-    kind, model = kinds_of(X, y, time)
     names = list(X)
     p = np.array(Parallel(jobs)(delayed(wald)(X, y, time, persons, name) for name in names))
-    table = pd.DataFrame({"kind": kind, "drift": model.drift_probability_, "p of Wald test": p})
-    table.index = names
-    ours, theirs = np.isin(kind, MOVING), p < 0.01
-    table = table[ours | theirs | (kind == "undecided")]
-    apart = int((ours != theirs).sum())
-    said = f"Of {len(names)} features {ours.sum()} drift, tests reject {theirs.sum()}; "
-    return table, f"{said}they differ in {apart} (limit 4)."
+    theirs, columns, said, shown = p < 0.01, {"p of Wald test": p}, [], p < 0.01
+    for label, groups in (("", None), (", persons as groups", persons)):
+        kind, model = kinds_of(X, y, time, groups)
+        columns |= {f"kind{label}": kind, f"drift{label}": model.drift_probability_}
+        ours = np.isin(kind, MOVING)
+        shown |= ours | (kind == "undecided")
+        apart = int((ours != theirs).sum())
+        said.append(f"{ours.sum()} drift{label}, differing from the tests in {apart} (limit 4)")
+    table = pd.DataFrame(columns, index=names)[shown]
+    return table, f"Of {len(names)} features tests reject {theirs.sum()}; {'; '.join(said)}."
 
 
 def recoded(X, how):
@@ -259,15 +261,21 @@ def compared(name, base, other):
             "inclusion": float(gap.max()), "kinds that differ": changed}  # fmt: skip
 
 
+DROPPED = {
+    "wagepan": (("occ5", "pub"), ("occ9", "trad")),
+    "flights": (("carrier_UA", "origin_LGA"), ("carrier_UA", "origin_EWR")),
+}
+"""Levels to drop: first those that are next to zero with all levels, then others."""
+
+
 def codings(name, X):
     """(columns, order of rows or None, label) of the codings of a set."""
     out = [(recoded(X, how), None, how) for how in ("shifted", "scaled", "centred dummies")]
     out.append((recoded(X, "columns reversed"), None, "columns reversed"))
     out.append((X, "rows", "rows in another order"))
-    if name == "wagepan":
-        out.append((X.drop(columns=["occ9", "trad"]), None, "a level of each factor dropped"))
-    if name == "flights":
-        out.append((X.drop(columns=["carrier_UA", "origin_EWR"]), None, "a level dropped"))
+    for dropped in DROPPED.get(name, ()):
+        left = X.drop(columns=list(dropped))
+        out += [(left, None, f"without {', '.join(dropped)}")]
     if name == "driving":
         out += [
             (X.assign(minage=X["minage"] - less), None, f"minage less {less}") for less in (18, 21)
@@ -279,6 +287,8 @@ def recode(jobs):
     """The same data in other codings: differences from the fit to all levels as they are.
 
     Predictions: root mean square and largest difference, in standard deviations of the predictions.
+    Of the levels that are dropped, the first are next to zero with all levels, the others are not:
+    coefficients are then differences from another level, which no sparse prior answers alike.
     """
     rows = []
     for name, load in {"wagepan": wagepan, "driving": driving, "flights": flights}.items():
@@ -298,11 +308,15 @@ def recode(jobs):
     if not rows:
         return None
     table = pd.DataFrame(rows).set_index("set")
-    worst = table[["predictions", "inclusion"]].max()
-    n_apart = int((table["kinds that differ"] != "").sum())
-    said = f"Predictions differ by at most {worst['predictions']:.4f} of their spread (limit .01), "
-    said += f"inclusion by {worst['inclusion']:.2f} (limit .1); kinds in {n_apart} of {len(table)}."
-    return table, said
+    others = table["coding"].isin([f"without {', '.join(two[1])}" for two in DROPPED.values()])
+    said = []
+    for label, part in (("", table[~others]), (" where a level has an effect", table[others])):
+        worst = part[["predictions", "inclusion"]].max()
+        n_apart = int((part["kinds that differ"] != "").sum())
+        text = f"Predictions differ by at most {worst['predictions']:.4f} of their spread"
+        text += f"{label} (limit .01), inclusion by {worst['inclusion']:.2f} (limit .1)"
+        said.append(f"{text}; kinds in {n_apart} of {len(part)}.")
+    return table, " ".join(said)
 
 
 def shuffled(model, rows, kind, number):
@@ -364,7 +378,7 @@ def shuffle_large(jobs):
 
     sets = {}
     for name, (load, count) in {
-        "un_votes": (un_votes, 4),
+        "un_votes": (un_votes, 6),
         "mda10k": (mda10k, 4),
         "tenk": (tenk, 2),
     }.items():

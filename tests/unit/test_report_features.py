@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from driftglm import DriftClassifier, DriftPoissonRegressor, DriftRegressor
+from driftglm.estimators.statements import counted
 from driftglm.report.features import feature_rows
 
 N = 10
@@ -46,6 +47,17 @@ def test_intervals_of_the_page_are_those_of_the_model(model):
     order = model.summary([str(i) for i in range(N)])["feature"].astype(int)
     upper = (decode(part["path"]) + decode(part["reach"])).reshape(N, -1)
     np.testing.assert_allclose(upper, model.coef_interval(0.9)[1].T[order], rtol=1e-5, atol=1e-7)
+
+
+def test_the_page_counts_kinds_as_everything_else_does(model):
+    found = counted(model.summary())
+    rows = feature_rows(model)
+    numbers = {each["kind"]: each["n"] for each in rows.counts()}
+    assert rows.content()["included"] == len(found.included) > 0
+    assert numbers["drifting"] == len(found.moving) > 0
+    assert numbers["static"] == len(found.still)
+    assert numbers["undecided"] == len(found.undecided)
+    assert numbers["shared"] == len(found.shared)
 
 
 def test_a_mode_has_paths_but_no_intervals():

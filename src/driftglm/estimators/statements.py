@@ -42,6 +42,8 @@ KINDS = ("zero", "shared", "static", "drifting", "sign-flip", "undecided")
 OUTSIDE = ("zero", "shared")
 """Kinds of features that have no path of their own."""
 MOVING = ("drifting", "sign-flip")
+TOGETHER = {"drifting": MOVING}
+"""Kinds that are counted under the name of one of them; every other is counted by itself."""
 INCLUDED = 0.5
 SURE = 0.9
 """Probability that makes an effect by the shared directions credible."""
@@ -137,7 +139,7 @@ def counted(table: pd.DataFrame) -> Counted:
     It is then drifting if it is in one class, else undecided if it is in one, else constant.
     """
     kind = table["kind"]
-    moving = _names(table[kind.isin(MOVING)])
+    moving = _names(table[kind.isin(TOGETHER["drifting"])])
     undecided = [name for name in _names(table[kind == "undecided"]) if name not in set(moving)]
     taken = {*moving, *undecided}
     still = [name for name in _names(table[kind == "static"]) if name not in taken]

@@ -44,6 +44,7 @@ from driftglm.evaluation.tasks import (
 )
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.files import StrPath
+from driftglm.fitting.identity import OPENINGS
 from driftglm.registry import registered_outside, resolve
 
 N_CLASSES = 2
@@ -152,7 +153,8 @@ class Contest:
         facts = {
             "params": {name: [_plain(params) for params in tuned[name]] for name in remaining},
             "seconds": {m: sum(f["seconds"] for f, _ in parts) for m, parts in remaining.items()},
-            "warnings": {m: _said(folds, parts) for m, parts in remaining.items()} | left_out,
+            "warnings": _once({m: _said(folds, parts) for m, parts in remaining.items()})
+            | left_out,
         }
         return self._comparison(folds, remaining, facts)
 
@@ -328,6 +330,19 @@ def _said(folds: list[Fold], pieces: list[Piece]) -> list[str]:
         for fold, (facts, _) in zip(folds, pieces, strict=True)
         for said in facts["warnings"]
     ]
+
+
+def _once(said: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Without what is said of the same columns again, at other steps or by other models."""
+    seen: set[str] = set()
+
+    def is_new(text: str) -> bool:
+        about = next((opening for opening in OPENINGS if opening in text), None)
+        new = about is None or about not in seen
+        seen.update(opening for opening in OPENINGS if opening in text)
+        return new
+
+    return {name: [text for text in texts if is_new(text)] for name, texts in said.items()}
 
 
 def _left_out(found: dict[str, list[Piece]], metric: str) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from driftglm.fitting.averaging import Averaging, with_history
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint
 from driftglm.fitting.extrapolation import Extrapolation, settled
 from driftglm.fitting.fit_rows import fit_rows
+from driftglm.fitting.fits import Fit, PosteriorFit
 from driftglm.fitting.history import History
 from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
@@ -169,9 +170,16 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
         file.remove()
     read = vectors.axis, vectors.family, vectors.classes
     fits = outcome.forecasters[0].fits
-    included = np.any([fit.inclusion() >= INCLUDED for fit in fits], axis=0)
-    notes = ColumnNotes.of(rows, fits[0].sizes, included)
+    notes = _notes(rows, fits, plan.settings)
     return Fitted(outcome, *read, rows, choice, notes, history, vectors.group_labels, cycle)
+
+
+def _notes(rows: Rows, fits: Sequence[Fit], settings: Settings) -> ColumnNotes:
+    """What there is to say against columns."""
+    included = np.any([fit.inclusion() >= INCLUDED for fit in fits], axis=0)
+    alone = any(isinstance(fit, PosteriorFit) and fit.joint is None for fit in fits)
+    alone = alone and settings.sampling is None
+    return ColumnNotes.of(rows, fits[0].sizes, included, alone=alone)
 
 
 def _check_noise(family: Family, settings: Settings) -> None:

@@ -18,6 +18,7 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.data.features import listed
 from driftglm.data.matrices import dense
 from driftglm.fitting.coefficients import ColumnSizes
+from driftglm.fitting.inflation import MOST, too_narrow
 from driftglm.fitting.rows import Rows
 
 MOST_ROWS, MOST_COLUMNS = 5000, 500
@@ -35,6 +36,8 @@ ROWS_A_STEP = 5
 """With fewer rows a step, what a column does within steps says nothing."""
 DIGITS = 9
 """Of products, to which copies agree."""
+NARROW = 1.5
+"""By how much intervals must be too narrow to be worth a warning: those of 90 % cover 73 % then."""
 UNIQUE, FILLED, LEAST_IDS = 0.95, 10.0, 30
 """Share of different whole numbers in a step, how much wider than the number of rows their range
 may be, and how many rows it takes for a column to look like an id."""
@@ -54,6 +57,9 @@ class ColumnNotes:
         Whether it looks like an id.
     twin, correlation
         Position of the column it is most like, -1 if there is none, and their correlation.
+    narrow
+        By how much its intervals are too narrow, where columns go together and each is judged by
+        itself; else 1.
     """
 
     still: FloatArray
@@ -61,16 +67,22 @@ class ColumnNotes:
     ids: BoolArray
     twin: IntArray
     correlation: FloatArray
+    narrow: FloatArray
 
     @classmethod
     def none(cls, n_features: int) -> ColumnNotes:
         """Nothing to say."""
         no, nothing = np.zeros(n_features, dtype=np.bool_), np.zeros(n_features)
-        return cls(nothing, no, no, np.full(n_features, -1), nothing)
+        return cls(nothing, no, no, np.full(n_features, -1), nothing, np.ones(n_features))
 
     @classmethod
-    def of(cls, rows: Rows, sizes: ColumnSizes, included: BoolArray) -> ColumnNotes:
-        """About the columns of a fit; of many, those that are `included` (p,) are compared."""
+    def of(
+        cls, rows: Rows, sizes: ColumnSizes, included: BoolArray, *, alone: bool = False
+    ) -> ColumnNotes:
+        """About the columns of a fit; of many, those that are `included` (p,) are compared.
+
+        `alone` says that each of them was judged by itself, the others taken for known.
+        """
         n_steps = np.unique(rows.codes).size
         varies = sizes.spread > 0
         still, time_only = np.zeros(varies.size), np.zeros(varies.size, dtype=np.bool_)
@@ -82,12 +94,18 @@ class ColumnNotes:
         if rows.X is None or rows.codes.size < LEAST_ROWS:  # rows on workers, or next to none
             return replace(cls.none(varies.size), still=still, time_only=time_only)
         ids = _ids(rows.X, rows.codes) & varies & ~time_only
-        return cls(still, time_only, ids, *_twins(rows.X, varies, included))
+        narrow = too_narrow(rows, included) if alone else np.ones(varies.size)
+        return cls(still, time_only, ids, *_twins(rows.X, varies, included), narrow)
 
     @property
     def unidentified(self) -> BoolArray:
         """(p,) columns that cannot be told from the intercept at all."""
         return self.time_only
+
+    @property
+    def misleading(self) -> BoolArray:
+        """(p,) columns whose intervals are much too narrow."""
+        return np.asarray(self.narrow >= NARROW)
 
     @property
     def any(self) -> BoolArray:
@@ -107,18 +125,35 @@ class ColumnNotes:
             r, other = self.correlation[i], str(names[self.twin[i]])
             same = abs(r) >= THE_SAME
             parts.append(f"a copy of {other!r}" if same else f"correlation {r:.2f} with {other!r}")
+        if self.misleading[i]:
+            parts.append(f"goes along with others: interval {_times(self.narrow[i])} too narrow")
         if effect is not None:
             parts.append(f"by the shared directions, not zero with probability {effect:.2f}")
         return "; ".join(parts)
 
     def warning(self, names: Sequence[str]) -> str | None:
         """What to say once after a fit; None if there is nothing."""
+        found = [said for said in (self._told_apart(names), self._narrow(names)) if said]
+        return " ".join(found) or None
+
+    def _narrow(self, names: Sequence[str]) -> str | None:
+        """That intervals are too narrow."""
+        which = self.misleading
+        if not which.any():
+            return None
+        return (
+            f"{TOO_NARROW} of {int(which.sum())} columns that go along with others "
+            f"({_named(which, names)}), up to {_times(float(self.narrow.max()))}: each was judged "
+            "as if the others were known. Use inference='sampling' for intervals that are not."
+        )
+
+    def _told_apart(self, names: Sequence[str]) -> str | None:
+        """That columns cannot be told from something else."""
         parts = []
 
         def add(which: BoolArray, what: str, advice: str) -> None:
             if which.any():
-                named = listed([repr(str(names[i])) for i in np.flatnonzero(which).tolist()])
-                parts.append(f"{int(which.sum())} {what} ({named}): {advice}")
+                parts.append(f"{int(which.sum())} {what} ({_named(which, names)}): {advice}")
 
         add(
             self.time_only,
@@ -145,7 +180,17 @@ class ColumnNotes:
 
 
 OPENING = "some columns cannot be told from something else"
-"""How the warning begins."""
+TOO_NARROW = "intervals are too narrow"
+OPENINGS = OPENING, TOO_NARROW
+"""How the warning may begin."""
+
+
+def _named(which: BoolArray, names: Sequence[str]) -> str:
+    return listed([repr(str(names[i])) for i in np.flatnonzero(which).tolist()])
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.1f} times" if factor < MOST else f"{MOST:.0f} times or more"
 
 
 def _ids(X: Any, codes: IntArray) -> BoolArray:

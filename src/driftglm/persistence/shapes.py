@@ -12,7 +12,7 @@ MOST_STEPS = 10**6
 SHAPES: dict[str, dict[str, str]] = {
     "SharedFit": {"i": "mean", "ir": "root"},
     "Columns": {"p": "always_in", "tp": "center"},
-    "ColumnNotes": {"p": "still time_only ids twin correlation"},
+    "ColumnNotes": {"p": "still time_only ids twin correlation narrow"},
     "ColumnSizes": {"p": "importance spread within still"},
     "Components": {"k": "static dynamic rho"},
     "SeasonalComponents": {"k": "static dynamic rho seasonal recurrence"},

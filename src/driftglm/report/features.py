@@ -8,7 +8,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.estimators.base import DriftEstimator
-from driftglm.estimators.statements import KINDS, MOVING, OUTSIDE
+from driftglm.estimators.statements import KINDS, OUTSIDE, TOGETHER
 from driftglm.report.paths import PathRows, by_rank, paths_of
 
 COEFFICIENTS = ("first", "last", "next")
@@ -56,7 +56,7 @@ def feature_rows(
         path=path,
         reach=reach,
         steps=[str(step) for step in model.timesteps_],
-        members={"drifting": MOVING},
+        members=TOGETHER,
         outside=OUTSIDE,
         notes=notes,
         unit_noun=STANDARD_DEVIATION if fits[0].columns.has_intercept else ROOT_MEAN_SQUARE,
