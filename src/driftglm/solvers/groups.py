@@ -32,7 +32,6 @@ LEAST_CURVED = 0.6
 """The same of a path with a season, as a share of its information about changes."""
 
 
-
 def group_arrays(problem: Problem, state: State) -> Effects:
     """What kernels change in the middle of a pass; none where no rows belong together."""
     groups, now = problem.row_groups, state.row_groups
