@@ -65,7 +65,10 @@ def replacing(path: StrPath) -> Iterator[IO[bytes]]:
     target = Path(os.path.realpath(path))
     _check_target(target)
     sweep_drafts(target.parent)
-    draft, opened = _open_draft(target.parent)
+    try:
+        draft, opened = _open_draft(target.parent)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
     try:
         with opened as stream:
             if target.exists():
