@@ -1,6 +1,6 @@
 """Draws of the joint posterior: calibrated, right under correlation, and fast enough.
 
-    python benchmarks/sampling.py [sbc] [coverage] [scale] [series] [wages] --write docs/results/sampling.md
+    python benchmarks/sampling.py [sbc coverage scale series wages] --write PAGE
 
 Without names all parts run, a quarter of an hour on one core. Parts that are not run keep their
 section in the page.

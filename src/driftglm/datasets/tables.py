@@ -20,7 +20,7 @@ from driftglm.files import check_regular
 # How pandas reads cells; its own guesses make "null" a missing value even in a column of strings.
 AS_IT_STANDS: Any = {"dtype": str, "na_filter": False, "encoding": "utf-8-sig"}
 KINDS = (".csv", ".jsonl", ".ndjson", ".parquet")
-MISSING = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # in a column of numbers
+MISSING: tuple[str, ...] = ("", ".", "NA", "NaN", "nan", "N/A", "null")  # among numbers
 MISSING += ("n/a", "#N/A", "NULL", "None", "-", "?", "N.A.", "n.a.", "na", "missing", "#DIV/0!")
 
 

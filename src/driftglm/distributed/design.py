@@ -172,7 +172,7 @@ class WorkerDesign(ColumnDesign):
             self.engine.take_off(shift, full[constant & (shift[full] != 0)])
         return self.values
 
-    def scores(self, basis: FloatArray) -> WorkerScores:  # type: ignore[override]
+    def scores(self, basis: FloatArray) -> WorkerScores:
         """Every centred row along the columns of `basis`."""
         self.memory.scores += 1
         taken = np.einsum("it,ir->tr", self.center, basis)

@@ -129,15 +129,12 @@ def _of_given_rows(
     """
     order = np.argsort(rows.codes, kind="stable")
     place, steps = place[order], np.arange(rows.n_timesteps + 1)
-    given = {
-        "y": rows.target[order],
-        "weights": rows.weights[order],
-        "step_offsets": np.searchsorted(rows.codes[order], steps),
-    }
+    given = {"y": rows.target[order], "weights": rows.weights[order]}
+    offsets = np.searchsorted(rows.codes[order], steps)
     wider = []
     for problem in problems:
-        design = replace(cast("ColumnDesign", problem.design), step_offsets=given["step_offsets"])
-        parts = {"y": given["y"], "weights": given["weights"], "offset": problem.offset[place]}
+        design = replace(cast("ColumnDesign", problem.design), step_offsets=offsets)
+        parts = given | {"offset": problem.offset[place]}
         wider.append(Problem(**problem.parts() | parts | {"design": design}))
     found = [replace(s, eta=s.eta[place], eta_variance=s.eta_variance[place]) for s in states]
     return wider, found, order

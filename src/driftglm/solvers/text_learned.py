@@ -217,7 +217,7 @@ class LearnedTextSolver:
         n_tokens = float(problem.totals.sum())
         enough = tol * n_tokens
         history: list[float] = []
-        movement, n_more = Movement(), int(MOST_WORK / max(np.prod(problem.shape), 1))
+        movement, n_more = Movement(), int(MOST_WORK / max(int(np.prod(problem.shape)), 1))
         if (saved := journal.read()) is not None:
             state, history = Mixture(**saved["mixture"]), saved["history"]
             words.put(tuple(saved["paths"]))
