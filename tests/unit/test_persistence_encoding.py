@@ -44,7 +44,7 @@ class Holder(BaseEstimator):
         (DriftRegressor(always_in={"a"}), "builtins.set"),
         (Own(), "Own is no class that driftglm.load knows"),
     ],
-    ids=str,
+    ids=["generator", "random state", "tokenizer", "prior", "index", "set", "class"],
 )
 def test_what_cannot_be_stored_is_refused_and_no_file_is_left(model, message, tmp_path):
     with pytest.raises(DataError, match=message):
