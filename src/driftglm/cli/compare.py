@@ -73,12 +73,18 @@ MetricOption = Annotated[
 
 
 @opt.flattened
+Folder = Annotated[
+    Path, Option("--output", "-o", metavar="DIR", help="Folder for results; resumes there.")
+]
+Overwrite = Annotated[
+    bool, Option("--overwrite", help="Replace files of the folder that others wrote.")
+]
+
+
 def command(  # noqa: PLR0913
     data: opt.Data,
     *,
-    output: Annotated[
-        Path, Option("--output", "-o", metavar="DIR", help="Folder for results; resumes there.")
-    ],
+    output: Folder,
     columns: opt.TableOptions,
     layout: opt.FileOptions,
     tested: TestedSteps,
@@ -88,9 +94,7 @@ def command(  # noqa: PLR0913
     seasonality: opt.SeasonalityOption = "auto",
     draws: opt.DrawsOption = 0,
     jobs: opt.Jobs = 1,
-    overwrite: Annotated[
-        bool, Option("--overwrite", help="Replace files of the folder that others wrote.")
-    ] = False,
+    overwrite: Overwrite = False,
     json: opt.Json = False,
 ) -> None:
     """Compare drifting models with ridge and lasso, by rolling origin.
@@ -109,21 +113,15 @@ def command(  # noqa: PLR0913
         check_own(folder, RESULTS, OWN)
     table, spec = columns.read(data, layout)
     kinds = columns.kinds()
-    if models is not None and not opt.names(models):
+    chosen = DEFAULT if models is None else opt.names(models)
+    if not chosen:
         fail("--models names none; leave it out for all, or name some, such as learned,lasso-all.")
+    asked: dict[str, Any] = {"family": family, "seasonality": cycle, "metric": metric}
+    asked |= {"feature_groups": kinds, "verbose": console.shows_progress(), "n_jobs": jobs}
+    where = folder / "cache"
     with making(folder):
         comparison, rows = compare_table(
-            table,
-            spec,
-            tested.splitter(spec.freq),
-            models=DEFAULT if models is None else opt.names(models),
-            family=family,
-            feature_groups=kinds,
-            seasonality=cycle,
-            metric=metric,
-            cache_dir=folder / "cache",
-            n_jobs=jobs,
-            verbose=console.shows_progress(),
+            table, spec, tested.splitter(spec.freq), models=chosen, cache_dir=where, **asked
         )
     note(f"family {rows.family}: {rows.why}.")
     model = None
@@ -132,8 +130,8 @@ def command(  # noqa: PLR0913
         model = _fit_all(table, spec, rows, kinds, params)
     save_results(comparison, folder)
     with console.report_optional():
-        title = f"Models compared on {data.name}"
-        write_report(folder / "report.html", comparison=comparison, model=model, title=title)
+        title, page = f"Models compared on {data.name}", folder / "report.html"
+        write_report(page, comparison=comparison, model=model, title=title)
     note_own(folder, RESULTS, OWN)
     if json:
         print_json(as_json(comparison) | {"folder": str(folder)})

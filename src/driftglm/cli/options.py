@@ -336,6 +336,13 @@ class TableOptions(NamedTuple):
             out[kind] = names([columns])
         return out
 
+    def _check_said(self, target: str | None) -> None:
+        """Refuse columns that nothing names, or two things do."""
+        if target is None and self.formula is None:
+            fail("nothing says what to predict; pass --target COL, or --formula 'y ~ x1 + x2'.")
+        if self.formula is not None and self.features is not None:
+            fail("--formula and --features both say what to predict with; pass one of them.")
+
     def read(self, path: Path, layout: FileOptions | None = None) -> tuple[Table, TableSpec]:
         """The table of a file, and its columns' parts; SVMlight's own names are the defaults."""
         from driftglm.tables import TableSpec
@@ -352,10 +359,7 @@ class TableOptions(NamedTuple):
             time = time or next((name for name in (TIME, QUERY) if name in known), None)
             if QUERY in known and time != QUERY:  # a qid that is not the time is no feature either
                 drop = [*(drop or ()), QUERY]
-        if target is None and self.formula is None:
-            fail("nothing says what to predict; pass --target COL, or --formula 'y ~ x1 + x2'.")
-        if self.formula is not None and self.features is not None:
-            fail("--formula and --features both say what to predict with; pass one of them.")
+        self._check_said(target)
         if time is None:
             fail(
                 "nothing says when the rows are from; pass --time COL (SVMlight: --time-file FILE)."

@@ -70,15 +70,20 @@ def command(  # noqa: PLR0913
         frame = found.predict(table, time=column, level=interval, date_format=date_format)
     _insert_columns(frame, table, keep)
     if output == "-":
-        text = frame.to_csv(index=False, lineterminator="\n")
-        shown = "\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text
-        sys.stdout.write(shown)
+        _print_table(frame)
         return
     write_table(frame, output)
     if json:
         print_json({"rows": len(frame), "columns": list(frame.columns), "output": output})
     else:
         say(f"{len(frame)} predictions written to {output}.")
+
+
+def _print_table(frame: pd.DataFrame) -> None:
+    """To a terminal without what would control it."""
+    text = frame.to_csv(index=False, lineterminator="\n")
+    shown = "\n".join(map(printable, text.split("\n"))) if sys.stdout.isatty() else text
+    sys.stdout.write(shown)
 
 
 def _check_options(output: str, interval: float | None, *, json: bool) -> None:

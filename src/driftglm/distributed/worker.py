@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
+from driftglm._typing import BoolArray, FloatArray, IntArray, MatrixLike
+from driftglm.data.matrices import dense
 from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import Packed, block_gram
@@ -370,11 +371,12 @@ def load(
         with store.lock:
             store.add(*version, design, spec)
     if wanted is None:
-        return _address(), None
+        return str(_worker().address), None
     ends = (chosen.min(axis=0), chosen.max(axis=0)) if chosen.shape[0] else ()
-    low, high = (_dense(each).ravel() for each in ends) if ends else (None, None)
-    columns, totals = _dense(chosen[:, wanted.columns]), np.asarray(chosen.sum(axis=0)).ravel()
-    return _address(), Summary(low, high, counts, ordinary[wanted.rows], columns, totals)
+    low, high = (dense(each).ravel() for each in ends) if ends else (None, None)
+    columns, totals = dense(chosen[:, wanted.columns]), np.asarray(chosen.sum(axis=0)).ravel()
+    found = Summary(low, high, counts, ordinary[wanted.rows], columns, totals)
+    return str(_worker().address), found
 
 
 Job = tuple[tuple[int, int, bool], str, tuple[Any, ...]]
@@ -385,9 +387,9 @@ def serve(fit_id: str, jobs: list[Job]) -> tuple[str, list[Any]]:
     """Do jobs on some partitions, one after the other; returns this worker's address too."""
     store = _STORES.get(fit_id)
     if store is None:
-        return _address(), [LOST] * len(jobs)
+        return str(_worker().address), [LOST] * len(jobs)
     with store.lock:
-        return _address(), [_answer(store, job) for job in jobs]
+        return str(_worker().address), [_answer(store, job) for job in jobs]
 
 
 def _answer(store: Store, job: Job) -> Any:
@@ -445,11 +447,3 @@ def _worker() -> Any:
     from distributed import get_worker
 
     return get_worker()
-
-
-def _address() -> str:
-    return str(_worker().address)
-
-
-def _dense(X: Matrix) -> FloatArray:
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)

@@ -22,7 +22,7 @@ from driftglm.fitting.coefficients import Step
 from driftglm.fitting.column_checks import check_ranges, column_ranges
 from driftglm.fitting.equal_rows import equal_rows
 from driftglm.fitting.reading import OF_GROUPS, PER_ROW, Reading, Vectors
-from driftglm.fitting.starts import Init, StartData, start_paths
+from driftglm.fitting.starts import Init, StartData, start_paths, step_means
 from driftglm.objective import Groups, Intercepts
 
 ROUNDING = 1e-12
@@ -335,7 +335,7 @@ class Rows:
         total = np.bincount(self.codes, weights, self.n_timesteps)
         seen = total > 0
         mean = np.bincount(self.codes, weights * target, self.n_timesteps)[seen] / total[seen]
-        within = target - self._step_means(target, weights)
+        within = target - step_means(target, self.codes, weights)
         n_free = float(self.weights.sum()) - int(seen.sum())
         noise = float(np.sum(weights * within**2)) / n_free if n_free > 0 else np.inf
         share = np.zeros(self.n_timesteps)
@@ -379,8 +379,8 @@ class Rows:
         target, weights = self._working_response(by_step=True)
         columns = self._always_in_columns()
         if self.intercept:
-            target = target - self._step_means(target, weights)
-            parts = [z - self._step_means(z, weights) for z in columns.T]
+            target = target - step_means(target, self.codes, weights)
+            parts = [z - step_means(z, self.codes, weights) for z in columns.T]
             columns = np.column_stack(parts or [columns])
         if columns.shape[1]:
             root = np.sqrt(weights)
@@ -402,12 +402,6 @@ class Rows:
         family = self.family.at(np.full(1, self.scale.noise), start)
         score, curvature = family.working(self.y, eta, self.weights)
         return score / curvature, curvature
-
-    def _step_means(self, column: FloatArray, weights: FloatArray) -> FloatArray:
-        """The mean of a row's step, for every row."""
-        total = np.bincount(self.codes, weights, self.n_timesteps)
-        sums = np.bincount(self.codes, weights * column, self.n_timesteps)
-        return np.asarray((sums / np.where(total > 0, total, 1.0))[self.codes])
 
 
 @dataclass(frozen=True)

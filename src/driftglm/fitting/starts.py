@@ -30,6 +30,12 @@ RIDGE_GRID = np.geomspace(1e-2, 1e2, 9)
 N_WORSE = 3
 
 
+def step_means(column: FloatArray, codes: IntArray, weights: FloatArray) -> FloatArray:
+    """The weighted mean of a row's step, for every row."""
+    total, sums = np.bincount(codes, weights), np.bincount(codes, weights * column)
+    return np.asarray((sums / np.where(total > 0, total, 1.0))[codes])
+
+
 @dataclass(frozen=True)
 class StartData:
     """What a starting fit needs: plain rows, the intercepts already taken out of the target.

@@ -218,13 +218,18 @@ class TableEncoder:
             parts.append(_block_part(table, self.block_names))
         if self.vocabulary is not None:
             parts.append(self.vocabulary.transform(texts(table, str(self.spec.text))))
-        sparse = self.vocabulary is not None or bool(self.block_names)
-        n_features = sum(part.shape[1] for part in parts)
-        rarely = len(self.columns) < FULL * n_features
-        large = rarely and table.n_rows * n_features > DENSE_NUMBERS
-        if sparse or (any(levels.values()) and (n_features > MOST_DENSE or large)):
+        if self._mostly_zero(table.n_rows, sum(part.shape[1] for part in parts)):
             return csr_matrix(hstack([csr_matrix(part) for part in parts], format="csr"))
         return np.hstack([part.toarray() if issparse(part) else part for part in parts])
+
+    def _mostly_zero(self, n_rows: int, n_features: int) -> bool:
+        """Whether features are kept as a sparse matrix."""
+        if self.vocabulary is not None or self.block_names:
+            return True
+        rarely = len(self.columns) < FULL * n_features
+        large = rarely and n_rows * n_features > DENSE_NUMBERS
+        some_levels = any(each.kind == "levels" for each in self.columns)
+        return some_levels and (n_features > MOST_DENSE or large)
 
     def _words(self) -> list[str]:
         if self.vocabulary is None:

@@ -49,13 +49,17 @@ def with_formula(table: Table, spec: TableSpec, text: str) -> tuple[Table, Table
         column(table, name, "in the formula")
     column(table, target, "target")
     spec = replace(spec, target=target, terms=tuple(terms), categorical=_unique(categorical))
+    _check_roles(spec, used)
     roles = set(spec.roles.values())
-    for name in used:
-        if name in roles:
-            role = next(role for role, taken in spec.roles.items() if taken == name)
-            raise DataError(f"{name!r:.60} is the {role} and stands in the formula; name two.")
     others = (str(n) for n in table.frame.columns if n not in roles and n not in set(used))
     return table, replace(spec, drop=_unique([*spec.drop, *others]))
+
+
+def _check_roles(spec: TableSpec, used: list[str]) -> None:
+    """Refuse a feature that is something else already."""
+    for role, taken in spec.roles.items():
+        if taken in used:
+            raise DataError(f"{taken!r:.60} is the {role} and stands in the formula; name two.")
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:
