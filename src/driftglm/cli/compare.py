@@ -72,7 +72,6 @@ MetricOption = Annotated[
 ]
 
 
-@opt.flattened
 Folder = Annotated[
     Path, Option("--output", "-o", metavar="DIR", help="Folder for results; resumes there.")
 ]
@@ -81,6 +80,7 @@ Overwrite = Annotated[
 ]
 
 
+@opt.flattened
 def command(  # noqa: PLR0913
     data: opt.Data,
     *,
