@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +26,7 @@ def test_the_demo_prints_the_table_and_writes_the_report(run):
     assert "\x1b" not in ran.out + ran.err
     for name in ("report.html", "table.csv", "comparison.drift"):
         assert os.path.getsize(f"d/{name}") > 0  # noqa: PTH202
-    page = open("d/report.html", encoding="utf-8").read()  # noqa: PTH123, SIM115
+    page = Path("d/report.html").read_text(encoding="utf-8")
     data = json.loads(re.search(r'id="report-data">(.*?)</script>', page, re.DOTALL)[1])
     assert data["story"]["names"] == ["United States", "Russia", "South Africa"]
 

@@ -291,7 +291,7 @@ def test_a_model_reads_dates_as_those_it_was_fitted_to(run, rows):
     assert found == run("predict", "m.drift", "iso.csv", "--date-format", "%Y-%m-%d").out
     new.assign(year="13/02/2020").to_csv("odd.csv", index=False)
     said = run("predict", "m.drift", "odd.csv", code=None).error()
-    assert "row 0 has the date '13/02/2020', which is not written as %m/%d/%Y" in said
+    assert "row 0 (line 2) has the date '13/02/2020', which is not written as %m/%d/%Y" in said
 
 
 def test_dates_that_no_row_decides_need_a_format(run, rows):
@@ -324,7 +324,7 @@ def test_the_present_is_no_date(odd, run, rows):
     frame.loc[3, "year"] = odd
     frame.to_csv("d.csv", index=False)
     said = run("fit", "d.csv", *FIT, "--freq", "M", code=None).error()
-    assert f"column 'year': row 3 has the date '{odd}'" in said
+    assert f"column 'year': row 3 (line 5) has the date '{odd}'" in said
 
 
 def test_the_index_of_a_parquet_file_is_a_column(run, rows):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -149,6 +149,8 @@ def test_the_elbo_never_falls_and_everything_stays_in_range(problem, how):
     p = problem.n_features
     # A given noise is a share of var(y): beyond 1e4 the terms of the ELBO cancel to rounding.
     noise = how["noise"]
+    if how["weighted"] and how["errors"] == "student":  # less than one row is refused
+        assume(problem.weights[keep].sum() >= 1.0)
     model = fit(
         problem,
         problem.X[keep],

@@ -122,7 +122,7 @@ def test_an_unwritable_folder_is_named(run_python, tmp_path):
         else:
             raise SystemExit("wrote it")
     """
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(0o755)
     run_python(code, tmp_path / "file")
     assert not list(tmp_path.iterdir())

@@ -137,7 +137,7 @@ def test_the_model_of_a_table_knows_the_reference_of_its_levels(tmp_path):
     part = read(write_report(tmp_path / "r.html", model=found)).content["model"]
     assert dict(zip(part["names"], part["references"], strict=True)) == {
         "size": None,
-        "colour=<b>blue": "red",
+        "colour=<b>blue": "colour=red",
     }
 
 

@@ -29,4 +29,4 @@ def test_what_is_read_is_never_written_over(tmp_path):
         check_writable(tmp_path / "a.csv", inputs=[tmp_path / "a.csv"])
     with pytest.raises(DataError, match="is a folder; name a file"):
         check_writable(tmp_path)
-    assert check_writable(tmp_path / "new", folder=True).is_dir()
+    assert not check_writable(tmp_path / "new", folder=True).exists()  # made when it is written to

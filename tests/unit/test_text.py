@@ -207,6 +207,7 @@ def test_the_background_has_its_own_path_only_where_it_is_estimated_with_the_lea
     assert fitted(prior="fixed", fit_intercept=True)._fit.unit.size == 4
 
 
+@pytest.mark.filterwarnings("ignore::driftglm.exceptions.ConvergenceWarning")
 def test_a_path_of_the_background_undoes_what_averaging_over_documents_gets_wrong():
     """A word of one of two sources only: shares say half, and no centred effect can say so."""
     rng = np.random.default_rng(0)
@@ -302,6 +303,7 @@ def test_units_of_effects_do_not_matter_to_the_learned_prior():
     assert_allclose(10 * ten.coef_path_, one.coef_path_, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::driftglm.exceptions.ConvergenceWarning")
 def test_it_can_be_cloned_and_verbose_writes_one_line(capsys):
     model = clone(DriftTextModel(tie="path", verbose=True, max_iter=11))
     model.fit(TEXT.counts, TEXT.effects, time=TEXT.time)

@@ -27,7 +27,7 @@ from driftglm.data.shards import (
 from driftglm.exceptions import DataError
 
 _CURES = {
-    "y": "the target must be known in every row. Delete these rows.",
+    "y": "the target must be known in every row. Delete these rows (--missing drop).",
     "time": "every row needs a time. Fill it in, or delete these rows.",
 }
 

@@ -108,6 +108,9 @@ def _tails_inplace(
     for k in range(size):
         log[k] = 1.0 + tail[k]
     log_inplace(log, scratch)
+    for k in range(size):
+        whole = 1.0 + tail[k]  # what the sum has lost of a small part
+        log[k] += (tail[k] - (whole - 1.0)) / whole
     return tail, log
 
 
