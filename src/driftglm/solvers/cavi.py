@@ -19,7 +19,7 @@ from driftglm.priors import weights
 from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Snapshot
-from driftglm.solvers.leaps import creeps
+from driftglm.solvers.leaps import creeps, paths_may_leap
 from driftglm.solvers.path_work import PathWork
 from driftglm.solvers.stopping import Movement
 
@@ -33,6 +33,8 @@ RARE = 0.1
 N_INNER = 4
 N_LEAPS = 3
 """Leaps in a round, where passes creep."""
+SLOW = 8
+"""Rounds after which passes creep, whatever the reason."""
 FEW_LIVE = 20
 """Live paths are few where all paths are more than so many times as many."""
 RISE, RISE_SLOW = 0.1, 0.02
@@ -78,7 +80,8 @@ class CAVISolver(Solver[Bound, Posterior]):
             climb.account_for_groups()
         while not run.exhausted:
             before = climb.etas()
-            climb.round(live=self.brief or not self.warm)
+            slow = n_rounds >= SLOW
+            climb.round(live=slow or self.brief or not self.warm, slow=slow)
             rise, last = run.history[-1] - last, run.history[-1]
             movement.add(climb.moved_since(before))
             if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):
@@ -245,15 +248,18 @@ class _Climb:
             work.update(work.order)
         self._settle()
 
-    def round(self, *, live: bool) -> None:
+    def round(self, *, live: bool, slow: bool) -> None:
         """Every path once, and a few times more those that may matter.
 
         A leap in the first round, when next to nothing is settled, may end at a lower bound.
         """
-        leaps = bool(self.run.history) and len(self.works) == 1 and creeps(self.works[0].problem)
+        bound, alone = self.works[0].problem, len(self.works) == 1
+        leaps = bool(self.run.history) and alone and creeps(bound)
         self.all_paths()
         if live and leaps:
             self.leaping_paths()
+        elif slow and alone and paths_may_leap(bound):
+            self.leaps_of_paths()
         elif live:
             self.live_paths()
 
@@ -289,6 +295,24 @@ class _Climb:
             backup, live = work.state.copy(), work.state.inclusion > RARE
             changed = work.leap((means[0], means[1], means[2]))
             work.update(work.order[(live | changed)[work.order]])
+            if not work.problem.value(work.state) > self.run.history[-1]:
+                work.restart(backup)
+
+    def leaps_of_paths(self) -> None:
+        """The same, path by path: in any family, where rounds have been many."""
+        work = self.works[0]
+        for _ in range(N_LEAPS):
+            past = [work.terms()]
+            for _ in range(2):
+                if self.run.exhausted:
+                    return
+                self._update_live()
+                self._record()
+                past.append(work.terms())
+            backup, known = work.state.copy(), past[0][0].any(axis=1)
+            live = work.order[(known & (work.state.inclusion > RARE))[work.order]]
+            work.leap_of_paths(live, past[0], past[1])
+            work.update(live)
             if not work.problem.value(work.state) > self.run.history[-1]:
                 work.restart(backup)
 

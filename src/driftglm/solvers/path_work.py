@@ -19,7 +19,7 @@ from driftglm.solvers.groups import (
     with_unknown_effects,
 )
 from driftglm.solvers.intercepts import average_intercepts
-from driftglm.solvers.leaps import Means, leap
+from driftglm.solvers.leaps import Means, Terms, leap, leap_of_paths, set_posteriors_inplace
 from driftglm.solvers.path_updates import update_paths_inplace, update_seasonal_paths_inplace
 from driftglm.solvers.rowstate import RowWork
 from driftglm.solvers.shared import update_shared
@@ -167,6 +167,25 @@ class PathWork(RowWork):
         self.state.log_likelihood = None
         self.state.phi[changed] = UNKNOWN
         return changed
+
+    def terms(self) -> Terms:
+        """Curvature and linear term of every path, as they are now."""
+        return self.state.curvature.copy(), self.state.linear.copy()
+
+    def leap_of_paths(self, live: IntArray, before: Terms, between: Terms) -> None:
+        """Go ahead with some paths where the last two passes lead; posteriors are whole."""
+        bound, state = self.problem, self.state
+        past = [(each[0][live], each[1][live]) for each in (before, between, self.terms())]
+        old = state.beta.copy(), state.variance.copy()
+        state.curvature[live], state.linear[live] = leap_of_paths(*past)
+        tables, weights = cast("Tables", self.tables), (state.log_pi, bound.groups)
+        set_posteriors_inplace(live, tables, weights, bound.unit, state.path_arrays)
+        state.log_likelihood = None
+        if bound.family.quadratic:
+            state.eta += bound.design.eta(state.beta - old[0])
+        else:
+            self._before = old
+            self.settle(live)
 
     def update(self, order: IntArray) -> None:
         """One pass over intercepts, the paths in `order` and the noise."""
