@@ -244,7 +244,7 @@ def recoded(X, how):
 
 def compared(name, base, other):
     """Largest difference of predictions and inclusion, and the kinds that differ."""
-    (X, y, time), (first, kinds, inclusion) = base
+    (X, y, time), (first, paths, kinds, inclusion) = base
     coded, order, label = other
     kind, model = kinds_of(coded, y[order], time[order])
     found = np.empty(len(y))
@@ -258,9 +258,43 @@ def compared(name, base, other):
     worst = float(np.abs(found - first).max() / first.std())
     mean = float(np.sqrt(np.mean((found - first) ** 2)) / first.std())
     return {"set": name, "coding": label, "predictions": mean, "most": worst,
-            "inclusion": float(gap.max()), "kinds that differ": changed}  # fmt: skip
+            "inclusion": float(gap.max()), "kinds that differ": changed,
+            "contrasts": contrasts(name, (list(X), paths), (list(coded), model), label)}  # fmt: skip
 
 
+def contrasts(name, before, after, label):
+    """How far coefficients are from the differences of levels they stand for, in deviations.
+
+    With a level dropped, the coefficient of another is the difference of the two. `before` are the
+    names of the fit to all levels, its paths and their deviations; of the two deviations the larger
+    counts. Root mean square over the columns of those factors.
+    """
+    gone = next((two for two in DROPPED.get(name, ()) if label == f"without {', '.join(two)}"), ())
+    names, (paths, spread) = before
+    left, model = after
+    found = []
+    for level in gone:
+        levels = [c for c in left if factor_of(name, c) == factor_of(name, level)]
+        for column in levels:
+            there, here, away = left.index(column), names.index(column), names.index(level)
+            meant = paths[:, here] - paths[:, away]
+            deviation = np.hypot(spread[:, here], spread[:, away])
+            deviation = np.maximum(deviation, model.coef_std_path_[:, there])
+            found.append((model.coef_path_[:, there] - meant) / np.maximum(deviation, 1e-12))
+    return float(np.sqrt(np.mean(np.square(found)))) if found else np.nan
+
+
+def factor_of(name, column):
+    """Which factor a column is a level of."""
+    if name == "flights":
+        return column.split("_")[0] if column.startswith(("carrier_", "origin_")) else column
+    if column.startswith("occ"):
+        return "occupation"
+    return "industry" if column in INDUSTRIES else column
+
+
+INDUSTRIES = ("agric", "bus", "construc", "ent", "fin", "manuf", "min", "per", "pro", "pub", "tra",
+              "trad")  # fmt: skip
 DROPPED = {
     "wagepan": (("occ5", "pub"), ("occ9", "trad")),
     "flights": (("carrier_UA", "origin_LGA"), ("carrier_UA", "origin_EWR")),
@@ -288,7 +322,8 @@ def recode(jobs):
 
     Predictions: root mean square and largest difference, in standard deviations of the predictions.
     Of the levels that are dropped, the first are next to zero with all levels, the others are not:
-    coefficients are then differences from another level, which no sparse prior answers alike.
+    coefficients are then differences from another level, and may be zero where these are not.
+    Contrasts: how far they are from the same differences with all levels, in standard deviations.
     """
     rows = []
     for name, load in {"wagepan": wagepan, "driving": driving, "flights": flights}.items():
@@ -296,14 +331,14 @@ def recode(jobs):
             continue
         X, y, time = given[0].reset_index(drop=True), given[1], given[2]
         kind, model = kinds_of(X, y, time)
-        first = model.predict(X, time=time)
+        first, paths = model.predict(X, time=time), (model.coef_path_, model.coef_std_path_)
         series = pd.Series(kind, index=list(X)), pd.Series(model.inclusion_probability_, list(X))
         shuffled = np.random.default_rng(0).permutation(len(y))
         tasks = []
         for coded, moved, label in codings(name, X):
             order = np.arange(len(y)) if moved is None else shuffled
             other = coded.iloc[order], order, label
-            tasks.append((name, ((X, y, time), (first, *series)), other))
+            tasks.append((name, ((X, y, time), (first, paths, *series)), other))
         rows += Parallel(jobs)(delayed(compared)(*task) for task in tasks)
     if not rows:
         return None
