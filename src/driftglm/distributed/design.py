@@ -15,7 +15,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import ColumnDesign, UpdateBlock
 from driftglm.design.base import (
     NO_EFFECTS,
@@ -57,6 +57,7 @@ class Memory:
     weighed: OrderedDict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=OrderedDict)
     grams: OrderedDict[bytes, Products] = field(default_factory=OrderedDict)
     cells: CellMap | None = None
+    usual: dict[bytes, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
     moments: tuple[Change, FloatArray] | None = None
     passes: int = 0
     scores: int = 0
@@ -145,6 +146,30 @@ class WorkerDesign(ColumnDesign):
                 del memory[recent[0]]
         memory.move_to_end(key)
         return memory[key]
+
+    def usual(self, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """The usual value of every column; known after the shift too, which hides it."""
+        key = _digest(weights)
+        if key not in self.memory.usual:
+            self.memory.usual[key] = super().usual(weights)
+        return self.memory.usual[key]
+
+    def votes(self, weights: FloatArray) -> FloatArray:
+        """Votes of all partitions, put together as if one had come after the other."""
+        first, *others = self.engine.ask("votes", lambda n: (weights[self.engine.where[n]],))
+        leader, lead, total = first
+        for other, its_lead, its_total in others:
+            same, more = other == leader, its_lead > lead
+            leader = np.where(more, other, leader)
+            lead = np.where(same, lead + its_lead, np.abs(lead - its_lead))
+            total = total + its_total
+        return np.stack([leader, lead, total])
+
+    def equal_to(self, value: FloatArray, weights: FloatArray) -> FloatArray:
+        """Entries of all partitions equal to a value a column, and their weight."""
+        told = self.engine.where
+        answers = self.engine.ask("equal_to", lambda n: (value, weights[told[n]]))
+        return self.engine.total(answers, self.n_timesteps)
 
     def single_values(self) -> FloatArray:
         """(n_features,) |c| of columns whose entries are all c; 0 for other columns."""

@@ -192,6 +192,15 @@ class Partition:
             found.append(out)
         return np.concatenate(found, axis=1)
 
+    def votes(self, weights: FloatArray) -> FloatArray:
+        """(3, n_features) a vote on the usual value of every column."""
+        return np.concatenate([part.votes(weights) for _, part in self._features], axis=1)
+
+    def equal_to(self, value: FloatArray, weights: FloatArray) -> FloatArray:
+        """(2, n_features, n_steps) entries equal to a value a column, and their weight."""
+        found = [part.equal_to(value[some], weights) for some, part in self._features]
+        return np.concatenate(found, axis=1)
+
     def moments(self, change: Change) -> FloatArray:
         """(2, n_rows) what some features add to mean and variance of eta."""
         out = np.zeros((2, self.n_rows))
