@@ -30,7 +30,8 @@ from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.columns import ROUNDING, without_rounding
 from driftglm.distributed.cells import CellMap, CellSums, CellWork
 from driftglm.distributed.engine import Engine
-from driftglm.distributed.gram import full_gram
+from driftglm.distributed.gram import centered_gram, full_gram
+from driftglm.distributed.votes import counted
 from driftglm.distributed.worker import Change
 
 N_WEIGHED = 3
@@ -149,26 +150,17 @@ class WorkerDesign(ColumnDesign):
 
     def usual(self, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
         """The usual value of every column; known after the shift too, which hides it."""
-        key = _digest(weights)
-        if key not in self.memory.usual:
-            self.memory.usual[key] = super().usual(weights)
-        return self.memory.usual[key]
+        known, key = self.memory.usual, _digest(weights)
+        known[key] = known[key] if key in known else super().usual(weights)
+        return known[key]
 
     def votes(self, weights: FloatArray) -> FloatArray:
-        """Votes of all partitions, put together as if one had come after the other."""
-        first, *others = self.engine.ask("votes", lambda n: (weights[self.engine.where[n]],))
-        leader, lead, total = first
-        for other, its_lead, its_total in others:
-            same, more = other == leader, its_lead > lead
-            leader = np.where(more, other, leader)
-            lead = np.where(same, lead + its_lead, np.abs(lead - its_lead))
-            total = total + its_total
-        return np.stack([leader, lead, total])
+        """(3, n_features), see `counted`."""
+        return counted(self.engine.ask("vote", lambda n: (weights[self.engine.where[n]], None)))
 
     def equal_to(self, value: FloatArray, weights: FloatArray) -> FloatArray:
-        """Entries of all partitions equal to a value a column, and their weight."""
-        told = self.engine.where
-        answers = self.engine.ask("equal_to", lambda n: (value, weights[told[n]]))
+        """(2, n_features, n_timesteps) entries equal to a value a column, and their weight."""
+        answers = self.engine.ask("vote", lambda n: (weights[self.engine.where[n]], value))
         return self.engine.total(answers, self.n_timesteps)
 
     def single_values(self) -> FloatArray:
@@ -346,7 +338,7 @@ class _Pass:
         rest = steps[1] - steps[0] * steps[2]
         gradient -= steps[0] * sums + center * rest
         raw = np.einsum("iti->it", gram).copy()
-        gram = _centered_gram(gram, center, sums, steps[2])
+        gram = centered_gram(gram, center, sums, steps[2])
         squares = np.einsum("iti->it", gram)
         squares = without_rounding(squares, raw) if center.any() else squares.copy()
         before = beta[features], variance[features]
@@ -431,17 +423,6 @@ class _Pass:
             lambda n: told(n, max(0, count - 1), begins=count == 0),
             lambda n: told(n, 0, begins=True),
         )
-
-
-def _centered_gram(
-    gram: FloatArray, center: FloatArray, sums: FloatArray, total: FloatArray
-) -> FloatArray:
-    """(m, T, m) of the centred columns: G - c_i s_j - s_i c_j + c_i c_j S."""
-    if not center.any():
-        return gram
-    c, s = center[:, :, None], sums[:, :, None]
-    both = c * (total[:, None] * center.T)[None]
-    return np.asarray(gram - c * sums.T[None] - s * center.T[None] + both)
 
 
 def _update(

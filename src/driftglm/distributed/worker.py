@@ -31,6 +31,7 @@ from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import Packed, block_gram
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
+from driftglm.distributed.votes import vote
 
 LOST, UNTOLD = "lost", "untold"
 """Answers of a worker without the partition, and of one without what it was told about it."""
@@ -192,14 +193,9 @@ class Partition:
             found.append(out)
         return np.concatenate(found, axis=1)
 
-    def votes(self, weights: FloatArray) -> FloatArray:
-        """(3, n_features) a vote on the usual value of every column."""
-        return np.concatenate([part.votes(weights) for _, part in self._features], axis=1)
-
-    def equal_to(self, value: FloatArray, weights: FloatArray) -> FloatArray:
-        """(2, n_features, n_steps) entries equal to a value a column, and their weight."""
-        found = [part.equal_to(value[some], weights) for some, part in self._features]
-        return np.concatenate(found, axis=1)
+    def vote(self, weights: FloatArray, value: FloatArray | None) -> FloatArray:
+        """What is asked for the usual value of every column."""
+        return vote(self._features, weights, value)
 
     def moments(self, change: Change) -> FloatArray:
         """(2, n_rows) what some features add to mean and variance of eta."""
@@ -430,12 +426,6 @@ def forget(fit_id: str) -> None:
             for path in store.folder.glob("*-scores"):
                 path.unlink()
             store.folder.rmdir()
-
-
-def shape_of(block: MatrixLike) -> tuple[int, int]:
-    """Rows and columns of a block; -1 columns of a vector."""
-    shape = block.shape if hasattr(block, "shape") else np.shape(block)
-    return int(shape[0]), int(shape[1]) if len(shape) > 1 else -1
 
 
 def _store(fit_id: str) -> Store | None:
