@@ -25,6 +25,7 @@ from driftglm.fitting.history import History
 from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
+from driftglm.fitting.row_order import as_given, in_own_order
 from driftglm.fitting.rows import Rows, rows_in_memory
 from driftglm.fitting.sampling_checks import check_sampling
 from driftglm.fitting.seasonality import settled_cycle
@@ -156,7 +157,9 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     asked = choice if plan.settings.seasonality == "auto" else plan.extrapolate
     cycle = settled_cycle(plan.settings, vectors.axis, n_seen, asked)
     choice = "average" if cycle else choice
-    used = rows.shared() if choice == "average" else rows
+    # Draws of a sampler go by rows: the same seed stays the same draws.
+    used, order = (rows, None) if plan.settings.sampling is not None else in_own_order(rows)
+    used = used.shared() if choice == "average" else used
     earlier = None if before is None else before.outcome.forecasters[0]
     outcome, history = fit_rows(used, plan.settings, earlier=earlier, checkpoint=file), None
     if choice == "average":
@@ -168,6 +171,7 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
         outcome, history = with_history(used, outcome, averaging, known)
     if file is not None:
         file.remove()
+    outcome = dataclasses.replace(outcome, checks=as_given(outcome.checks, order))
     read = vectors.axis, vectors.family, vectors.classes
     fits = outcome.forecasters[0].fits
     notes = _notes(rows, fits, plan.settings)
