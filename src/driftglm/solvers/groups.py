@@ -48,10 +48,11 @@ def update_groups(
     damping: float = 1.0,
     *,
     learn: bool = True,
+    settle: bool = True,
 ) -> None:
     """Set effects, and their variances where these are to be learned, given the rest.
 
-    `score` is kept in step, `state.eta` is not.
+    `score` is kept in step, `state.eta` is not; the divergence is if it is to `settle`.
     """
     groups, now = problem.row_groups, state.row_groups
     if groups is None or now is None:
@@ -69,7 +70,8 @@ def update_groups(
     # An effect of variance zero is zero, however short the step.
     constant, anew = (e * (v > 0) for e, v in zip((constant, anew), variance, strict=True))
     state.row_groups = GroupState(constant, anew, variance, information)
-    state.row_groups.settle(groups)
+    if settle:
+        state.row_groups.settle(groups)
     score -= curvature * (state.row_groups.effect(groups) - before)[groups.cell]
 
 

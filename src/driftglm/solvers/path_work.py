@@ -240,13 +240,13 @@ class PathWork(RowWork):
         bound, posterior = self.problem, self.state
         self.begin(order)
         # Updates take effects of groups for unknown, and for the best there are given the rest:
-        # they go first, and follow.
+        # they go first, and follow. What they diverge from their prior is found at the end.
         rows, learn = (self.score, self.curvature), order.size in {0, bound.design.n_features}
-        update_groups(bound, posterior, *rows, learn=learn)
+        update_groups(bound, posterior, *rows, learn=learn, settle=False)
         self.update_intercepts()
-        update_groups(bound, posterior, *rows, learn=False)
+        update_groups(bound, posterior, *rows, learn=False, settle=False)
         self.update_shared()
-        update_groups(bound, posterior, *rows, learn=False)
+        update_groups(bound, posterior, *rows, learn=False, settle=False)
         steps = bound.precision(posterior), bound.design.step_offsets, self.damping
         effects = group_arrays(bound, posterior)
         seasonal = isinstance(posterior.components, SeasonalComponents)
