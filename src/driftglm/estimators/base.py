@@ -67,6 +67,7 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DriftEstimator(
+    Seasonal,
     Said,
     GroupEffects,
     LinearPredictor,
@@ -77,7 +78,6 @@ class DriftEstimator(
     Exports,
     KindsOfFeatures,
     Trust,
-    Seasonal,
     Storable,
     BaseEstimator,
 ):

@@ -284,6 +284,8 @@ def learned_sentence(table: pd.DataFrame) -> str:
     drift = "1 drifts" if len(found.moving) == 1 else f"{len(found.moving)} drift"
     named = f" ({', '.join(found.moving[:N_NAMED])})" if found.moving else ""
     parts = [f"{drift}{named}", _counted_as(len(found.still), "constant")]
+    if found.seasonal:
+        parts.insert(1, f"{len(found.seasonal)} with the season")
     if found.undecided:
         parts.append(_counted_as(len(found.undecided), "undecided"))
     top = ", ".join(found.included[:N_NAMED])
