@@ -41,8 +41,9 @@ STORY = (
     "bands; circles: shares of yes among the votes cast. The United States: one vote in five in "
     "the seventies, next to none since 2004. Russia, until 1991 the Soviet Union, turns within a "
     "year, and halfway back in 1996. South Africa did not vote from 1975 to 1993 and came back "
-    "another country: where nothing was seen, the band is wide."
+    "another country: where nothing was seen, the line is dotted and the band is wide."
 )
+MARKS = {1991: "end of the Soviet Union", 1994: "end of apartheid"}
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ def story(result: DemoResult) -> Story:
         rows=features(rows).toarray(),
         observed=np.array(observed),
         caption=STORY,
+        marks=MARKS,
     )
 
 
