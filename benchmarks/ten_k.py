@@ -64,7 +64,7 @@ the three test years, tuning apart, with one thread.
 """
 WHY = """
 Why, as far as can be said: to predict 2003 the paper's models of one year had {paper_last:,}
-reports of 2002 to go by, these {last:,}, so that what is fitted to one year suffers most. The labels
+reports of 2002 to go by, these {last:,}, so that what is fitted to one year suffers most. Labels
 are another kind of volatility, numbers were removed from the texts, and firms without a report a
 year earlier are left out; what these do cannot be told apart here. *paper* starts from lasso-one
 and moves little: L-BFGS runs on a density that is infinite at zero.
