@@ -44,7 +44,7 @@ def test_all_steps_at_once_agree_with_one_by_one(rng, name, boundary):
     assert found[4] == 0.0
 
 
-def test_a_single_number_without_a_step_is_the_shrunken_mean_of_the_others(rng):
+def test_a_single_number_without_a_step_is_the_shrunken_mean_of_the_others():
     """By hand: of a constant with variance v the mean is sum b / (1 / v + sum h)."""
     tables = Components(np.array([2.0]), np.zeros(1), np.zeros(1), "stationary", 4).tables()
     h, b, found = np.array([1.0, 4.0, 2.0]), np.array([3.0, -1.0, 0.5]), np.empty(3)
