@@ -9,8 +9,8 @@ from typer import Option
 
 from driftglm.cli import options as opt
 from driftglm.cli.console import (
+    advice,
     note,
-    one_line,
     print_json,
     say,
     say_table,
@@ -139,7 +139,7 @@ def print_findings(found: pd.DataFrame) -> None:
     n_shown = len(found) if len(found) <= MOST_FINDINGS else MOST_FINDINGS - 1
     for _, each in found.head(n_shown).iterrows():
         text = f"{each['severity']} finding, {each['check']}: {each['finding']}; {each['advice']}."
-        say(one_line(text))
+        say(advice(text))
     if len(found) > n_shown:
         say(f"... and {len(found) - n_shown} more findings; --json lists all.")
 

@@ -9,8 +9,8 @@ from math import log
 
 AVERAGING = "fits as of earlier steps"
 WINDOW, LEAST = 10, 4
-"""Passes over which rises of the objective are averaged, and compared with as many before; at least.
-Single ones tell little: passes over all paths and over few take turns."""
+"""Passes over which rises of the objective are averaged, and compared with as many before: at most,
+and at least. Single ones tell little, since passes over all paths and over few take turns."""
 
 
 class Line:
