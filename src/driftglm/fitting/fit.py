@@ -24,6 +24,7 @@ from driftglm.fitting.fits import Fit, PosteriorFit
 from driftglm.fitting.history import History
 from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
+from driftglm.fitting.progress import AVERAGING
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
 from driftglm.fitting.row_order import as_given, in_own_order
 from driftglm.fitting.rows import Rows, rows_in_memory
@@ -161,7 +162,9 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     used, order = (rows, None) if plan.settings.sampling is not None else in_own_order(rows)
     used = used.shared() if choice == "average" else used
     earlier = None if before is None else before.outcome.forecasters[0]
-    outcome, history = fit_rows(used, plan.settings, earlier=earlier, checkpoint=file), None
+    follows = AVERAGING if choice == "average" else ""
+    settings = dataclasses.replace(plan.settings, follows=follows)
+    outcome, history = fit_rows(used, settings, earlier=earlier, checkpoint=file), None
     if choice == "average":
         known = None
         same = before is not None and type(before.family) is type(vectors.family)

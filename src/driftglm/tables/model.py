@@ -207,13 +207,19 @@ def fit_table(
     return fit_encoded(encoder, read_training(table, spec, family, X), **params)
 
 
-def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
-    """Fit an estimator to features that are there already."""
-    estimator = estimator_for(data.family, freq=encoder.spec.freq, **params)
+def fit_encoded(
+    encoder: TableEncoder, data: Training, *, verbose: bool = False, **params: Any
+) -> TableModel:
+    """Fit an estimator to features that are there already.
+
+    With `verbose` standard error shows how far it is; that is no part of the model.
+    """
+    estimator = estimator_for(data.family, freq=encoder.spec.freq, verbose=verbose, **params)
     with warnings.catch_warnings():
         for opening in OPENINGS:  # it has no names yet
             warnings.filterwarnings("ignore", message=opening)
         estimator.fit(data.X, data.y, time=data.time, **data.extras)
+    estimator.set_params(verbose=False)
     # Set here, since a sparse matrix cannot carry names into `fit`.
     estimator.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
     if (said := estimator.columns_said()) is not None:
