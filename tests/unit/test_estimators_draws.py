@@ -24,6 +24,13 @@ SHORT = Sampling(draws=200, warmup=60, chains=2)
 pytestmark = pytest.mark.filterwarnings("ignore::driftglm.exceptions.ConvergenceWarning")
 
 
+def beta_binomial(eta, rng):
+    """Six trials a row whose probability varies from row to row."""
+    p = 1 / (1 + np.exp(-eta))
+    hits = rng.binomial(6, rng.beta(4 * p, 4 * (1 - p)))
+    return np.column_stack([hits, 6 - hits])
+
+
 @pytest.fixture(scope="module")
 def panel():
     return simulate_panel(n_features=12, n_active=4, rows_per_step=60, random_state=3)
@@ -133,6 +140,7 @@ def test_other_tools_get_a_tree(model):
         (DriftClassifier(), lambda eta, rng: rng.random(eta.size) < 1 / (1 + np.exp(-eta))),
         (DriftPoissonRegressor(), lambda eta, rng: rng.poisson(np.exp(eta))),
         (DriftGLM(family="negative-binomial"), lambda eta, rng: rng.poisson(np.exp(eta))),
+        (DriftGLM(family="beta-binomial"), beta_binomial),
         (DriftGLM(family="student"), lambda eta, rng: eta + rng.standard_t(4, eta.size)),
     ],
 )

@@ -34,6 +34,7 @@ from driftglm.solvers import CAVISolver, SolverResult, StopReason
 STARTS: tuple[Init, ...] = ("zero", "lasso-all", "ridge-all", "lasso-one")
 RACE = 10
 """Passes after which views of the intercepts are compared."""
+NOT_DRAWN: tuple[DrawnEffects | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,15 +143,19 @@ def infer_posterior(
     parts = zip(best.bounds, found, best.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
     end, ended = result.state, (result.history, result.optimality, result.reason)
-    left = None
-    drawn: tuple[DrawnEffects | None, ...] = ()
+    left, drawn = None, NOT_DRAWN
     if not as_of:
         fits, drawn = _with_draws(_with_influence(fits, best, result), best, result, settings)
         states = [state for state, _ in found]
         left = row_checks(rows, best.bounds, states, order)
         fits = _with_kinds(fits, best, states, rows)
-    noise = effective_noise(fits[0], end.noise)
-    known = noise, end.shape, end.noise_path, best.view.name, _group_fits(rows, best, result, drawn)
+    known = (
+        effective_noise(fits[0], end.noise),
+        end.shape,
+        end.noise_path,
+        best.view.name,
+        _group_fits(rows, best, result, drawn),
+    )
     return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
 
 

@@ -11,7 +11,7 @@ from driftglm.fitting.worker_rows import WorkerRows
 from driftglm.priors import Learned
 from driftglm.solvers.gibbs_rows import can_be_sampled, is_count, is_student
 
-SAMPLED = ("gaussian", "student", "binomial", "poisson", "negative-binomial")
+SAMPLED = ("gaussian", "student", "binomial", "poisson", "negative-binomial", "beta-binomial")
 ELSE = "use inference='variational'"
 
 
