@@ -163,7 +163,7 @@ def test_how_much_too_narrow_is_bounded_for_copies_and_unknown_of_few_rows():
 def test_intervals_of_correlated_columns_judged_one_by_one_are_said_to_be_too_narrow(tmp_path):
     X, eta, time, rng = equicorrelated()
     y = rng.random(time.size) < 1 / (1 + np.exp(-eta))
-    said = r"intervals are too narrow of \d columns .*times.*inference='sampling'"
+    said = r"intervals are too narrow for \d columns .*factor.*inference='sampling'"
     with pytest.warns(DataWarning, match=said) as caught:
         model = DriftClassifier(extrapolate="forecast").fit(X, y, time=time)
     assert len(caught) == 1

@@ -7,7 +7,9 @@ vectors, and what a column does within steps is known from the fit. Of rows on w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -141,10 +143,14 @@ class ColumnNotes:
         which = self.misleading
         if not which.any():
             return None
+        n_columns = int(which.sum())
+        columns = "one column" if n_columns == 1 else f"{n_columns} columns"
+        goes = "goes" if n_columns == 1 else "go"
         return (
-            f"{TOO_NARROW} of {int(which.sum())} columns that go along with others "
-            f"({_named(which, names)}), up to {_times(float(self.narrow.max()))}: each was judged "
-            "as if the others were known. Use inference='sampling' for intervals that are not."
+            f"{TOO_NARROW} for {columns} that {goes} along with others ({_named(which, names)}), "
+            f"by a factor of {'' if n_columns == 1 else 'up to '}{_factor(self.narrow.max())}: "
+            "the effect of each was judged as if those of the others were known. "
+            "inference='sampling' gives intervals that allow for what is not known."
         )
 
     def _told_apart(self, names: Sequence[str]) -> str | None:
@@ -185,12 +191,25 @@ OPENINGS = OPENING, TOO_NARROW
 """How the warning may begin."""
 
 
+@contextmanager
+def unsaid() -> Iterator[None]:
+    """Without these warnings: in a fit that does not know the names of its columns."""
+    with warnings.catch_warnings():
+        for opening in OPENINGS:
+            warnings.filterwarnings("ignore", message=opening)
+        yield
+
+
 def _named(which: BoolArray, names: Sequence[str]) -> str:
     return listed([repr(str(names[i])) for i in np.flatnonzero(which).tolist()])
 
 
 def _times(factor: float) -> str:
     return f"{factor:.1f} times" if factor < MOST else f"{MOST:.0f} times or more"
+
+
+def _factor(factor: float) -> str:
+    return f"{factor:.1f}" if factor < MOST else f"{MOST:.0f} or more"
 
 
 def _ids(X: Any, codes: IntArray) -> BoolArray:
