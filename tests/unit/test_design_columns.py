@@ -237,6 +237,36 @@ def test_a_share_of_each_steps_own_mean_can_be_taken_off(rng):
     assert_allclose(found.gradient(score), gradient, rtol=1e-9, atol=1e-11)
 
 
+def test_a_step_in_which_a_column_has_one_value_says_nothing_of_it_wherever_zero_is(rng):
+    """An indicator that is 0 in the first step and 1 in the last, and other codings of it."""
+    codes = np.repeat([0, 1, 2], 20)
+    indicator = np.where(codes == 1, rng.integers(0, 2, 60), codes // 2).astype(float)
+    share, weights = np.array([0.3, 0.6, 0.2]), rng.uniform(0.5, 2, 60)
+
+    def deviations(column):
+        design = ColumnDesign.from_matrix(column[:, None], codes, 3)[0].centered(weights, share)
+        return design.eta(np.ones((1, 3)))
+
+    expected = deviations(indicator)
+    assert not expected[codes != 1].any()
+    assert np.ptp(expected[codes == 1]) == pytest.approx(1.0)
+    for shift in (1.0, 1e3, 1e6, 1e9):
+        assert_allclose(deviations(indicator + shift), expected, atol=1e-15 * shift)
+    assert_allclose(-deviations(1.0 - indicator), expected, atol=1e-14)
+
+
+def test_columns_that_differ_between_steps_alone_keep_what_differs(rng):
+    codes = np.repeat([0, 1, 2], 20)
+    of_time = np.array([1.0, 2.0, 4.0])[codes][:, None]
+    design = ColumnDesign.from_matrix(of_time, codes, 3)[0].centered(np.ones(60))
+    assert_allclose(design.eta(np.ones((1, 3))), of_time[:, 0] - 7 / 3, atol=1e-14)
+    # Nor do steps of a few rows, where columns have one value by chance.
+    codes = np.repeat([0, 1, 2], [4, 20, 20])
+    column = np.where(codes == 0, 1.0, rng.normal(size=44))[:, None]
+    found = ColumnDesign.from_matrix(column, codes, 3)[0].centered(np.ones(44))
+    assert_allclose(found.mean[0], column.mean(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("mean", [1e4, 3e6, 1e9])
 def test_a_column_far_from_zero_keeps_its_digits(mean, rng):
     deviation = rng.normal(size=(50, 1))

@@ -25,7 +25,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from driftglm._threads import parallel_for, ranges
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import column_kernels as kernels
 from driftglm.design.base import (
     NO_EFFECTS,
@@ -42,6 +42,8 @@ from driftglm.design.layout import columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import Scores, scores_of
 
 ROUNDING = kernels.ROUNDING
+FEW_ROWS = 5
+"""With fewer rows a step, columns have one value there by chance."""
 OTHERS = 1e-11
 """A column of two values may seem to have others by this share of their squared distance."""
 
@@ -130,10 +132,10 @@ class ColumnDesign:
         """The same design with every column's weighted mean taken off.
 
         `per_step_share` (n_timesteps,) is the weight of a step's mean in what is taken off there,
-        that of the mean over all steps being the rest; zero if not given. Where a column is zero in
-        all rows of a step, nothing is taken off: it would compete with the intercept there, with a
-        coefficient of any size. A step without rows takes the center of the step before it, or
-        after it at the start.
+        that of the mean over all steps being the rest; zero if not given. Where a column has one
+        value in all rows of a step, that is taken off: what is left would compete with the
+        intercept there, with a coefficient of any size. A step without rows takes the center of the
+        step before it, or after it at the start.
         """
         sums, counts = self.sums(weights), self.by_step(weights)
         means = sums.sum(axis=1) / weights.sum()
@@ -142,15 +144,39 @@ class ColumnDesign:
         if per_step_share is not None:
             center += per_step_share[seen] * (sums[:, seen] / counts[seen] - means[:, None])
         center[np.diff(self.segments, axis=1)[:, seen] == 0] = 0.0
+        is_full, design = self.segments[:, -1] - self.segments[:, 0] == self.n_rows, self
+        if is_full.any() and not self._only_ones:
+            shift = np.where(is_full, means, 0.0)
+            values = self._shifted(np.flatnonzero(is_full), shift)
+            center -= shift[:, None]
+            design = dataclasses.replace(self, values=values, shift=shift)
+        still, value = design._constant(weights, counts)  # noqa: SLF001 (of this class)
+        center = np.where(still[:, seen], value[:, seen], center)
         before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
         # Picking columns leaves them one after the other; kernels ask for a feature's steps.
         center = np.ascontiguousarray(center[:, np.maximum(before, 0)])
-        is_full = self.segments[:, -1] - self.segments[:, 0] == self.n_rows
-        if not is_full.any() or self._only_ones:
-            return dataclasses.replace(self, center=center)
-        shift = np.where(is_full, means, 0.0)
-        values = self._shifted(np.flatnonzero(is_full), shift)
-        return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
+        return dataclasses.replace(design, center=center)
+
+    def _constant(self, weights: FloatArray, counts: FloatArray) -> tuple[BoolArray, FloatArray]:
+        """(n_features, n_timesteps): where a column has one value that is not zero, and that value.
+
+        In steps with rows enough for this not to be chance, and of columns that vary within some
+        step: there is nothing but the differences between steps to know the others by.
+        """
+        n_entries = np.diff(self.segments, axis=1)
+        full = (n_entries == np.diff(self.step_offsets)) & (counts >= FEW_ROWS)
+        some = np.flatnonzero(full.any(axis=1))
+        still, value = np.zeros(full.shape, dtype=np.bool_), np.ones(full.shape)
+        if self._only_ones:
+            still = full
+        elif some.size:
+            squares, sums = np.zeros((2, *full.shape))
+            self._weigh_raw_inplace(weights, some, squares, sums)
+            value = sums / np.where(counts > 0, counts, 1.0)
+            left = without_rounding(squares - sums * value, squares)
+            still[some] = full[some] & (left[some] == 0.0)
+        varies = ((counts > 0) & (n_entries > 0) & ~still).any(axis=1)
+        return still & varies[:, None], value
 
     def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
         """The values without the shift of the columns in `full`.
