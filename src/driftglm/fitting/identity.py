@@ -155,29 +155,30 @@ class ColumnNotes:
 
     def _told_apart(self, names: Sequence[str]) -> str | None:
         """That columns cannot be told from something else."""
-        parts = []
+        parts, close = [], f"a correlation above {ALIKE:g} with another"
 
-        def add(which: BoolArray, what: str, advice: str) -> None:
-            if which.any():
-                parts.append(f"{int(which.sum())} {what} ({_named(which, names)}): {advice}")
+        def add(which: BoolArray, what: tuple[str, str], advice: str) -> None:
+            if (count := int(which.sum())) > 0:
+                said = f"1 {what[0]}" if count == 1 else f"{count} {what[1]}"
+                parts.append(f"{said} ({_named(which, names)}): {advice}")
 
         add(
             self.time_only,
-            "hardly vary within steps",
-            "their effect cannot be told from the intercept of the step; drop them, or give them "
+            ("hardly varies within steps", "hardly vary within steps"),
+            "the effect cannot be told from the intercept of the step; drop the column, or give it "
             "values that differ within a step",
         )
         add(
             (self.still > 0) & ~self.time_only,
-            "have one value in most steps",
-            "their coefficients there come from the other steps; name them in static=",
+            ("has one value in most steps", "have one value in most steps"),
+            "coefficients there come from the other steps; name such columns in static=",
         )
-        add(self.ids, "look like ids", "drop them")
+        add(self.ids, ("looks like an id", "look like ids"), "drop what is an id")
         copies = (self.twin >= 0) & (np.abs(self.correlation) >= THE_SAME)
-        add(copies, "are copies of others", "drop all but one of each")
+        add(copies, ("is a copy of another", "are copies of others"), "drop all but one of each")
         add(
             (self.twin >= 0) & ~copies,
-            f"have a correlation above {ALIKE:g} with another",
+            (f"has {close}", f"have {close}"),
             "which of them has the effect is hardly known; drop or combine them",
         )
         if not parts:
