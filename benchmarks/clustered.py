@@ -32,7 +32,9 @@ class Step:
         self.order, labels = order, cluster[order]
         self.starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
         signs = rng.choice([-1.0, 1.0], (self.starts.size, n_draws))
-        self.signs = np.repeat(signs, np.diff(np.r_[self.starts, len(y)]), axis=0)[np.argsort(order)]
+        self.signs = np.repeat(signs, np.diff(np.r_[self.starts, len(y)]), axis=0)[
+            np.argsort(order)
+        ]
 
     def _residuals(self, y):
         return y - y.mean(axis=0) - self.basis @ (self.basis.T @ y)

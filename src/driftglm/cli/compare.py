@@ -183,7 +183,8 @@ def print_comparison(comparison: Comparison, outcome: str | None = None) -> None
         note(f"{name} was {why}.")
     for name, said in comparison.warnings.items():
         if said and name not in comparison.left_out:
-            note(f"{name} warned {len(said)} times, first: {said[0]}")
+            often = "warned" if len(said) == 1 else f"warned {len(said)} times, the first time"
+            note(f"{name} {often}: {said[0]}")
 
 
 def _starred(values: FloatArray) -> list[str]:

@@ -46,7 +46,7 @@ from driftglm.fitting.reading import Given, Reading
 from driftglm.fitting.settings import NoiseName, Seasonality, Settings
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
-from driftglm.plots.labels import Features
+from driftglm.plots.labels import Features, Names
 from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
@@ -309,10 +309,10 @@ class DriftEstimator(
             warn(said, DataWarning)
         self._warn_of_draws()
 
-    def columns_said(self) -> str | None:
+    def columns_said(self, feature_names: Names = None) -> str | None:
         """What `fit` warns of: columns that cannot be told from something else; None if none."""
         check_is_fitted(self, "coef_path_")
-        return self._notes.warning(self._names(None))
+        return self._notes.warning(self._names(feature_names))
 
     def _set_coef(self) -> None:
         """The coefficients `predict(X)` uses, in the shape of a regressor or of a classifier."""
