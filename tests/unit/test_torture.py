@@ -14,7 +14,12 @@ import problems
 
 @pytest.mark.parametrize(
     ("attack", "count"),
-    [(commands.attack_calls, 40), (files.attack_files, 60), (files.attack_archives, 12)],
+    [
+        (commands.attack_calls, 40),
+        (commands.attack_manifests, 20),
+        (files.attack_files, 60),
+        (files.attack_archives, 12),
+    ],
 )
 def test_hostile_input_is_refused_or_answered(attack, count, tmp_path):
     tally = attack(count, 7, tmp_path)

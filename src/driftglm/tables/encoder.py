@@ -337,10 +337,11 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
 
 
 def _refuse_nested(values: pd.Series, name: str) -> None:
-    """Raise DataError if a cell holds a list or the like, as JSON may."""
-    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
+    """Raise DataError if a cell holds a list or the like, as JSON and Parquet may."""
+    nested = list | dict | set | tuple | np.ndarray
+    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, nested)]
     if odd:
-        kind = type(values.iloc[odd[0]]).__name__
+        kind = type(values.iloc[odd[0]]).__name__.replace("ndarray", "list")
         raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
 
 
