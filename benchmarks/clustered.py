@@ -65,10 +65,10 @@ def statistic(found, variance, labels):
     return total
 
 
-def p_values(X, y, step, cluster, phase, n_draws=399, seed=0):
-    """(p,) of equal coefficients in all steps whose `phase` is the same; nan: cannot be judged.
+def p_values(X, y, step, cluster, cycle=1, n_draws=399, seed=0):
+    """(p,) of equal coefficients in all steps of a phase; nan: cannot be judged.
 
-    `phase` maps a step to a label: a constant for all steps, month of the year for seasons.
+    With `cycle` 1 these are all steps, with 12 the same months of years.
     """
     rng, steps = np.random.default_rng(seed), np.unique(step)
     binary = ((X == 0) | (X == 1)).all(axis=0)
@@ -77,7 +77,7 @@ def p_values(X, y, step, cluster, phase, n_draws=399, seed=0):
     for s in steps:
         now = step == s
         parts.append(Step(X[now], y[now], cluster[now], n_draws, rng))
-    labels = np.array([phase(s) for s in steps])
+    labels = steps % cycle
     out = np.full(X.shape[1], np.nan)
     for j in range(X.shape[1]):
         told = np.array([part.told[j] for part in parts])
