@@ -158,3 +158,27 @@ def test_other_functions_keep_their_own_place(monkeypatch):
     with _jit._stored_in("ours"):
         assert _jit.config.CACHE_DIR == "ours"
     assert _jit.config.CACHE_DIR == "theirs"
+
+
+FIRST_FIT = """
+import numpy as np
+from driftglm import DriftRegressor
+from driftglm._jit import _KERNELS
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200, 5))
+DriftRegressor().fit(X, X[:, 0] + rng.normal(size=200), time=np.repeat(range(4), 50))
+for each in _KERNELS:
+    print(each.py_func.__module__, each.py_func.__name__, len(each.signatures))
+"""
+
+
+def test_a_first_fit_compiles_no_kernel_twice_and_none_that_is_for_groups():
+    """Both cost a new user seconds: arrays with gaps, and kernels that call all others."""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", FIRST_FIT], capture_output=True, text=True, check=True
+    )
+    kernels = [line.split() for line in done.stdout.splitlines()]
+    assert [name for _, name, count in kernels if int(count) > 1] == []
+    compiled = {(module, name) for module, name, count in kernels if int(count)}
+    assert ("driftglm.solvers.path_updates", "update_paths_inplace") in compiled
+    assert not {name for module, name in compiled if module.endswith((".offset", ".groups"))}
