@@ -69,6 +69,9 @@ are another kind of volatility, numbers were removed from the texts, and firms w
 year earlier are left out; what these do cannot be told apart here. *paper* starts from lasso-one
 and moves little: L-BFGS runs on a density that is infinite at zero.
 """
+WORDS = """The learned model of all years: {counts}. Drawn are the six that matter most and the
+first six of those that drift; the table has their coefficients, in logarithms of volatility.
+"""
 ROBUST = """## How far it can be shaken
 
 Mean squared error over all test reports; *learned* is `extrapolate="forecast"` here, lassos are
@@ -123,10 +126,10 @@ def shaken(rows, cache, jobs):
         ranks = contest(rows, cache, jobs, ranks=(first, last))
         yield f"words ranked {first:,} to {last:,}", ranks
     yield "1 % of both tails of both volatilities left out", contest(trimmed(rows), cache, jobs)
-    yield "without past volatility", contest(rows, cache, jobs, always=False)
     yield "noise constant over the years", contest(rows, cache, jobs, noise="constant")
     yield "Student errors", contest(rows, cache, jobs, errors="student")
     yield "firms as groups (learned alone)", contest(rows, cache, jobs, groups=True)
+    yield "without past volatility", contest(rows, cache, jobs, always=False)
 
 
 def main_table(result):
@@ -231,30 +234,23 @@ def main():
     rate, rates = re.search(r"rate=([^,)]+)", chosen)[1], ", ".join(map(str, RATES))
     last = int((reports.frame["year"] == FORECASTING.dev).sum())
     why = WHY.format(last=last, paper_last=ROWS[FORECASTING.dev])
-    lines += [
-        main_table(result),
-        AFTER_TABLE.format(rate=rate, rates=rates),
-        reading(result),
-        why,
-        ROBUST,
-    ]
+    below = AFTER_TABLE.format(rate=rate, rates=rates)
+    lines += [main_table(result), below, reading(result), why]
     print("\n".join(lines), flush=True)
-    lines += ["| choice | lasso-one | lasso-all | learned | against the better lasso |"]
-    lines += ["|---|---:|---:|---:|---:|"]
     page = Path(options.write) if options.write else out / "ten-k.md"
     page.parent.mkdir(parents=True, exist_ok=True)
+    counts, table = word_picture(rows, reports.words, page.with_suffix(".svg"))
+    lines += ["## Which words matter, which drifted", "", WORDS.format(counts=counts)]
+    lines += [f"![Paths]({page.stem}.svg)", "", table, "", ROBUST]
+    lines += ["| choice | lasso-one | lasso-all | learned | against the better lasso |"]
+    lines += ["|---|---:|---:|---:|---:|"]
     for choice, found in shaken(rows, out / "cache", options.jobs):
         gap = 100 * (found["learned"] / min(found["lasso-one"], found["lasso-all"]) - 1)
         cells = [f"{found[m]:.4f}" for m in ("lasso-one", "lasso-all", "learned")]
         lines.append(f"| {' | '.join([choice, *cells, f'{gap:+.1f} %'])} |")
         print(lines[-1], flush=True)
         write_atomically(page, "\n".join([*lines, ""]).encode())  # so far: a run may be killed
-    counts, table = word_picture(rows, reports.words, page.with_suffix(".svg"))
-    lines += ["", "## Which words matter, which drifted", ""]
-    lines += [f"The learned model of all years: {counts}.", "", f"![Paths]({page.stem}.svg)", ""]
-    lines += [table, ""]
-    write_atomically(page, "\n".join(lines).encode())
-    print("\n".join(lines), f"{clock.perf_counter() - began:.0f} s")
+    print(f"{clock.perf_counter() - began:.0f} s")
     return 0
 
 

@@ -159,8 +159,7 @@ def _after(final: Any, data: Data, train: IntArray, added: IntArray) -> Any:
 
 
 def _anew(final: Any, data: Data, train: IntArray) -> Any:
-    extras = data.extras(train, final, "fit")
-    return clone(final).fit(take(data.X, train), take(data.y, train), **extras)
+    return fitted(clone(final), data, train, train[:0])[0]
 
 
 def predicted(final: Any, X_new: Any, data: Data, test: IntArray) -> FloatArray:
