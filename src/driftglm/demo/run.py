@@ -102,6 +102,7 @@ def run_demo(
         *(rows.X, rows.y, rows.year),
         RollingOrigin(dev=DEV, test=list(TEST)),
         sample_weight=rows.weights,
+        feature_names=rows.names,
         n_jobs=n_jobs,
         cache_dir=cache_dir,
         warm_start=True,

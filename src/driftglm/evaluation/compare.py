@@ -48,6 +48,7 @@ from driftglm.evaluation.tasks import (
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.files import StrPath
 from driftglm.fitting.identity import OPENINGS
+from driftglm.plots.labels import Names
 from driftglm.registry import registered_outside, resolve
 
 N_CLASSES = 2
@@ -71,6 +72,7 @@ def compare(  # noqa: PLR0913
     sample_weight: VectorLike = None,
     exposure: VectorLike = None,
     groups: VectorLike = None,
+    feature_names: Names = None,
     verbose: bool | None = None,
 ) -> Comparison:
     """Predict every test step by every model fitted to the steps before it.
@@ -103,6 +105,7 @@ def compare(  # noqa: PLR0913
         other data, settings or versions are never mixed in; several runs may share it
     sample_weight, exposure : (n_rows,) weights for fits, tuning and the table's means; exposures
     groups : (n_rows,) ids of what rows have in common, for learned priors and `hold_out_groups`
+    feature_names : names of the columns of X for warnings about them, where X has none
     verbose : show a progress bar on standard error; None: only on a terminal
 
     Examples
@@ -123,6 +126,7 @@ def compare(  # noqa: PLR0913
     finals = {name: split_pipeline(m)[1] for name, m in models.items()}
     given = _read(X, y, time, splitter, sample_weight, exposure)
     data = _with_trials(_with_groups(given, groups, finals, splitter), finals)
+    data = dataclasses.replace(data, names=_column_names(X, feature_names))
     parts = _candidates(models, grids), data, splitter, find_metric(metric, finals)
     runner = Runner(data, n_jobs, _open_cache(cache_dir, data), verbose, find_client(client))
     return Contest(models, *parts, warm_start).play(runner, tune)
@@ -322,6 +326,16 @@ def _with_groups(
             "RollingOrigin(hold_out_groups=...), or leave groups out."
         )
     return dataclasses.replace(data, groups=labels[numbers])
+
+
+def _column_names(X: MatrixLike, given: Names) -> tuple[str, ...] | None:
+    """Names for warnings; DataError unless there is one a column."""
+    if given is None:
+        return None
+    names, shape = tuple(map(str, given)), np.shape(X)
+    if shape[1:] != (len(names),):
+        raise DataError(f"feature_names has {len(names)} names for X of shape {shape}.")
+    return names
 
 
 def _with_trials(data: Data, finals: dict[str, BaseEstimator]) -> Data:

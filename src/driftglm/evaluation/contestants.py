@@ -14,9 +14,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm._warnings import warn
 from driftglm.data.timesteps import TimeAxis
-from driftglm.exceptions import DataError
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import family_named
+from driftglm.fitting.identity import unsaid
 from driftglm.priors import Learned
 from driftglm.registry import FAMILIES, PRIORS, resolve
 
@@ -36,6 +38,8 @@ class Data:
     """Whether y has two columns, successes and failures."""
     groups: np.ndarray | None = None
     """Ids of what rows have in common."""
+    names: tuple[str, ...] | None = None
+    """Names of the columns of X, where X does not have them."""
 
     def counts(self, rows: IntArray) -> FloatArray:
         """Successes and failures of some rows."""
@@ -126,7 +130,15 @@ def fitted(model: Any, data: Data, train: IntArray, test: IntArray) -> tuple[Any
     """
     transform, final, _ = split_pipeline(model)
     X, X_new = _transformed(transform, data, train, test)
-    final.fit(X, take(data.y, train), **data.extras(train, final, "fit"))
+    names = _names(transform, data)
+    if names is None or not hasattr(final, "columns_said"):
+        final.fit(X, take(data.y, train), **data.extras(train, final, "fit"))
+        return final, X_new
+    with unsaid():  # it may not know what its columns are called
+        final.fit(X, take(data.y, train), **data.extras(train, final, "fit"))
+    known = names if len(names) == final.n_features_in_ else None  # one of them may be the time
+    if (said := final.columns_said(known)) is not None:
+        warn(said, DataWarning)
     return final, X_new
 
 
@@ -153,13 +165,24 @@ def fitted_in_turn(model: Any, data: Data, trains: Sequence[IntArray]) -> Iterat
 def _after(final: Any, data: Data, train: IntArray, added: IntArray) -> Any:
     extras = data.extras(added, final, "update")
     try:
-        return final.update(take(data.X, added), take(data.y, added), **extras)
+        with unsaid():  # of columns: the first fit has said it
+            return final.update(take(data.X, added), take(data.y, added), **extras)
     except DataError:
         return _anew(final, data, train)
 
 
 def _anew(final: Any, data: Data, train: IntArray) -> Any:
     return fitted(clone(final), data, train, train[:0])[0]
+
+
+def _names(transform: Any, data: Data) -> list[str] | None:
+    """Of the columns that the last step of a model takes; None if they are not known here."""
+    if transform is None:
+        return None if data.names is None else list(data.names)
+    try:
+        return [str(name) for name in transform.get_feature_names_out()]
+    except (AttributeError, ValueError):  # a transformer that has none, or not for such input
+        return None
 
 
 def predicted(final: Any, X_new: Any, data: Data, test: IntArray) -> FloatArray:
