@@ -25,6 +25,7 @@ from driftglm import DriftRegressor
 from driftglm.baselines import LassoAll, LassoOne
 from driftglm.datasets import load_counted_reports
 from driftglm.datasets.tenk_known import ROWS
+from driftglm.estimators.statements import OUTSIDE
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.experiments import Settings, reproduce_forecasting
 from driftglm.experiments.paper import BASELINES, EVERYONE, FORECASTING, RATES
@@ -33,7 +34,7 @@ from driftglm.files import write_atomically
 
 NAME = "tenk_1996_2005"
 TAIL = 0.01
-N_SHOWN = 6
+N_SHOWN = 12
 INTRODUCTION = """# The paper's first experiment on its own reports
 
 {rows:,} of {read:,} annual reports (management's discussion; 77 % of the paper's corpus, the same
@@ -52,9 +53,9 @@ best: which model beats which, and by how much.
 """
 AFTER_TABLE = """
 *paper* is the paper's own algorithm: its bound, L-BFGS from the lasso of the last year, noise
-variance 1/2, rate chosen on 2002 among {rates} (here {rate}). *exact* and *variational* are
-the same prior at the paper's rate of 1, integrated exactly and by its bound, found by our solver
-with the noise estimated. *forecast* is the learned prior with `extrapolate="forecast"`; *learned*
+variance 1/2, rate chosen on 2002 among {rates} (here {rate}).
+*exact* and *variational* are the same prior at the paper's rate of 1, integrated exactly and by its
+bound, found by our solver with the noise estimated. *forecast* is the learned prior with `extrapolate="forecast"`; *learned*
 is the default, which lets earlier forecasts say how much history to trust. p: Wilcoxon's test of
 reports against learned, Holm-corrected; p of years: Diebold and Mariano's test of yearly means,
 uncorrected: three years tell very little, and reports of a year share its luck. Seconds: fits of
@@ -66,11 +67,12 @@ WHY = """
 Why, as far as can be said: to predict 2003 the paper's models of one year had {paper_last:,}
 reports of 2002 to go by, these {last:,}, so that what is fitted to one year suffers most. Labels
 are another kind of volatility, numbers were removed from the texts, and firms without a report a
-year earlier are left out; what these do cannot be told apart here. *paper* starts from lasso-one
-and moves little: L-BFGS runs on a density that is infinite at zero.
+year earlier are left out; what these do cannot be told apart here.
 """
-WORDS = """The learned model of all years: {counts}. Drawn are the six that matter most and the
-first six of those that drift; the table has their coefficients, in logarithms of volatility.
+WORDS = """The learned model of all years: {counts}. *Shared* are words that matter along with many
+others; of those that matter by themselves the first {shown} are drawn, and the table has their
+coefficients, in logarithms of volatility. *Undecided* are words that are in, of which neither
+*static* nor *drifting* can be said ([statements](../statements.md)).
 """
 ROBUST = """## How far it can be shaken
 
@@ -197,9 +199,8 @@ def word_picture(rows, words, path):
     model.fit(selector.transform(X), y, time=years)
     table = pd.DataFrame(model.summary(feature_names=names))
     table = table[table["feature"] != "past volatility"]
-    strong = table.head(N_SHOWN)["feature"].tolist()
-    moving = table[table["kind"].isin(["drifting", "sign-flip"])].head(N_SHOWN)["feature"].tolist()
-    shown = list(dict.fromkeys([*strong, *moving]))
+    alone = table[~table["kind"].isin(OUTSIDE)]
+    shown = alone.head(N_SHOWN)["feature"].tolist()
     model.plot_paths(features=shown, feature_names=names).savefig(path)
     kinds = table["kind"].value_counts()
     counts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
@@ -240,7 +241,7 @@ def main():
     page = Path(options.write) if options.write else out / "ten-k.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     counts, table = word_picture(rows, reports.words, page.with_suffix(".svg"))
-    lines += ["## Which words matter, which drifted", "", WORDS.format(counts=counts)]
+    lines += ["## Which words matter, which drifted", "", WORDS.format(counts=counts, shown=N_SHOWN)]
     lines += [f"![Paths]({page.stem}.svg)", "", table, "", ROBUST]
     lines += ["| choice | lasso-one | lasso-all | learned | against the better lasso |"]
     lines += ["|---|---:|---:|---:|---:|"]

@@ -91,12 +91,11 @@ def compare(  # noqa: PLR0913
         that of another registered family, a function (y, prediction) -> losses, or "auto": what
         suits the models. Scores of distributions: "crps", "log-score", "brier" (classes),
         "ranked-probability" (counts and classes), "interval-score" (of 90 % intervals), "quantile"
-        (mean pinball loss); models that predict points only are left out then. To other metrics
-        a classifier predicts the probability of the class observed, a text model a log-likelihood
+        (mean pinball loss), without models of points. To other metrics the prediction is, of a
+        classifier, the probability of the class observed, and of a text model a log-likelihood
     tune : "dev": choose parameters once, by the error on the dev step of fits to the steps before;
         "origin": again for every test step, on the last step before it
-    warm_start : let models with the learned prior go on from one test step to the next by
-        ``update``; much faster, and the optimum may differ slightly. Not of pipelines and windows
+    warm_start : let learned priors go on from one test step to the next by `update`; see the guide
     n_jobs : number of processes, or of what another joblib backend offers. Results are the same,
         to the last digit, for any number: each fit has one BLAS thread
     client : a `distributed.Client`, or "active" for the one started last: every fit is a task of
@@ -124,9 +123,8 @@ def compare(  # noqa: PLR0913
     models = check_models(models)
     _check_plan(splitter, tune)
     finals = {name: split_pipeline(m)[1] for name, m in models.items()}
-    given = _read(X, y, time, splitter, sample_weight, exposure)
+    given = _read(X, y, time, splitter, sample_weight, exposure, feature_names)
     data = _with_trials(_with_groups(given, groups, finals, splitter), finals)
-    data = dataclasses.replace(data, names=_column_names(X, feature_names))
     parts = _candidates(models, grids), data, splitter, find_metric(metric, finals)
     runner = Runner(data, n_jobs, _open_cache(cache_dir, data), verbose, find_client(client))
     return Contest(models, *parts, warm_start).play(runner, tune)
@@ -293,6 +291,7 @@ def _read(
     splitter: RollingOrigin,
     sample_weight: VectorLike,
     exposure: VectorLike,
+    names: Names,
 ) -> Data:
     """Rows of equal number; sparse matrices in a form whose rows can be taken."""
     n_rows = _num_samples(X)
@@ -309,7 +308,7 @@ def _read(
         raise DataError("time is None; a comparison over time needs the time of every row.")
     axis, codes = fit_axis(time, n_rows, splitter.freq)
     X, y = (part.tocsr() if hasattr(part, "tocsr") else part for part in (X, y))
-    return Data(X, y, time, axis, codes, **numbers)
+    return Data(X, y, time, axis, codes, **numbers, names=_column_names(X, names))
 
 
 def _with_groups(
