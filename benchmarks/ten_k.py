@@ -55,11 +55,11 @@ AFTER_TABLE = """
 *paper* is the paper's own algorithm: its bound, L-BFGS from the lasso of the last year, noise
 variance 1/2, rate chosen on 2002 among {rates} (here {rate}).
 *exact* and *variational* are the same prior at the paper's rate of 1, integrated exactly and by its
-bound, found by our solver with the noise estimated. *forecast* is the learned prior with `extrapolate="forecast"`; *learned*
-is the default, which lets earlier forecasts say how much history to trust. p: Wilcoxon's test of
-reports against learned, Holm-corrected; p of years: Diebold and Mariano's test of yearly means,
-uncorrected: three years tell very little, and reports of a year share its luck. Seconds: fits of
-the three test years, tuning apart, with one thread.
+bound, found by our solver with the noise estimated. *forecast* is the learned prior with
+`extrapolate="forecast"`; *learned* is the default, which lets earlier forecasts say how much
+history to trust. p: Wilcoxon's test of reports against learned, Holm-corrected; p of years: Diebold
+and Mariano's test of yearly means, uncorrected: three years tell very little, and reports of a year
+share its luck. Seconds: fits of the three test years, tuning apart, with one thread.
 
 ## What agrees with the paper
 """
@@ -241,7 +241,8 @@ def main():
     page = Path(options.write) if options.write else out / "ten-k.md"
     page.parent.mkdir(parents=True, exist_ok=True)
     counts, table = word_picture(rows, reports.words, page.with_suffix(".svg"))
-    lines += ["## Which words matter, which drifted", "", WORDS.format(counts=counts, shown=N_SHOWN)]
+    words = WORDS.format(counts=counts, shown=N_SHOWN)
+    lines += ["## Which words matter, which drifted", "", words]
     lines += [f"![Paths]({page.stem}.svg)", "", table, "", ROBUST]
     lines += ["| choice | lasso-one | lasso-all | learned | against the better lasso |"]
     lines += ["|---|---:|---:|---:|---:|"]
