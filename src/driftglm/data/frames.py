@@ -24,8 +24,8 @@ NEARLY_ALL, FEWEST = 0.9, 20
 """Share of the texts of a column that say what it holds; rows from which all may be ids."""
 N_NAMED = 8
 CURES = {
-    "numbers with marks": "numbers with marks are read from a file by "
-    "driftglm.tables.read_data(path).frame, or marks are replaced (Series.str.replace)",
+    "numbers with marks": "numbers with marks are read by driftglm.tables.FrameEncoder() in front "
+    "in a pipeline, or marks are replaced (Series.str.replace)",
     "dates": "a column of dates is the time (time='its name' in the constructor) or is left out",
     "ids": "a text of its own in every row says nothing about others, leave it out",
     "texts": "texts become indicators with driftglm.tables.FrameEncoder() in front in a pipeline",
@@ -34,6 +34,7 @@ CURES = {
     "lists": "a cell holds one number",
     "durations": "durations become numbers by Series.dt.total_seconds()",
 }
+MARKED_TARGET = "Replace the marks, y.str.replace(',', '.').astype(float) or the like."
 OTHER_TARGET = "Pass numbers, one per row; labels are for classifiers."
 
 
@@ -69,7 +70,7 @@ def check_target(y: object) -> None:
     for kind, what in _complaints(values):
         if kind == "gaps":
             raise DataError(f"y {what}; a target is known in every row. Drop these rows.")
-        cure = _sentence(CURES[kind]) if kind == "numbers with marks" else OTHER_TARGET
+        cure = MARKED_TARGET if kind == "numbers with marks" else OTHER_TARGET
         raise DataError(f"y is no column of numbers: it {what}. {cure}")
 
 
