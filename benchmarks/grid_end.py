@@ -52,7 +52,8 @@ def wide():
 def panels():
     """Sparse words, rows in tens of thousands."""
     for seed in (0, 1, 2):
-        yield f"seed {seed}", *_cut(panel(seed), panel(seed).steps[-1]), {}
+        case = panel(seed)
+        yield f"panel {seed}", *_cut(case, case.steps[-1]), {}
 
 
 def reports():
