@@ -205,8 +205,7 @@ def _with_draws(
     if (sampling := settings.sampling) is None:
         return fits, ()
     how = settings.seed, settings.threads, settings.verbose
-    ends = zip(fits, best.bounds, result.states, strict=True)
-    found = [sampled(*end, sampling, how) for end in ends]
+    found = sampled(fits, (best.bounds, result.states), sampling, how)
     return tuple(fit for fit, _ in found), tuple(effects for _, effects in found)
 
 

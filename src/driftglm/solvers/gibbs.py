@@ -78,6 +78,8 @@ class Chain:
         Random numbers of this chain alone.
     empty
         Start from nothing, instead of the variational fit.
+
+    Of several classes, `rest` (n_rows,) is what the linear predictor of one is measured from.
     """
 
     bound: Bound
@@ -92,6 +94,7 @@ class Chain:
     order: IntArray = field(init=False)
     moving: MovingNoise | None = field(init=False, default=None)
     effects: GroupDraws | None = field(init=False, default=None)
+    rest: FloatArray | None = field(init=False, default=None)
     _squares: FloatArray = field(init=False)
     _sums: FloatArray = field(init=False)
     _known: FloatArray | None = field(init=False, default=None)
@@ -184,7 +187,8 @@ class Chain:
         """Score and curvature at the present eta, and the columns' squares."""
         state, bound = self.state, self.bound
         noise = bound.by_row(state.noise)
-        self.score, self.curvature = quadratic_rows(bound, state.eta, noise, state.shape, self.rng)
+        eta = state.eta if self.rest is None else state.eta - self.rest
+        self.score, self.curvature = quadratic_rows(bound, eta, noise, state.shape, self.rng)
         self._start = self.score.copy()
         if self._known is None or not np.array_equal(self._known, self.curvature):
             known = (self.curvature, self.order, self._squares, self._sums)
