@@ -440,7 +440,7 @@ def run_wages(guide=None):
     if guide is not None:
         old, new = guide.read_text(), "\n".join(lines[2:])
         guide.write_text(
-            re.sub(r"\| \| inclusion \|.*?\n(?!\|)", lambda _: f"{new}\n", old, flags=re.DOTALL)
+            re.sub(r"\| \| inclusion.*?\n(?!\|)", lambda _: f"{new}\n", old, flags=re.DOTALL)
         )
     return lines
 
