@@ -92,10 +92,8 @@ def compare(  # noqa: PLR0913
         of a text model the log-likelihood of the document
     tune : "dev": choose parameters once, by the error on the dev step of fits to the steps before;
         "origin": again for every test step, on the last step before it
-    n_jobs : number of processes, or of what another joblib backend offers. Results are the same,
-        to the last digit, for any number: each fit has one BLAS thread
-    client : a `distributed.Client`, or "active" for the one started last: every fit is a task of
-        its workers, done again if a worker dies, and `n_jobs` says nothing
+    n_jobs : number of processes, or of what another joblib backend offers; results are the same
+    client : a `distributed.Client`, or "active" for the last one: `n_jobs` says nothing then
     cache_dir : a folder for finished fits. A run that was killed goes on from there; results of
         other data, settings or versions are never mixed in; several runs may share it
     sample_weight, exposure : (n_rows,) weights for fits, tuning and the table's means; exposures
@@ -122,9 +120,8 @@ def compare(  # noqa: PLR0913
     if tune not in {"dev", "origin"}:
         raise DataError(f"tune={tune!r}; pass 'dev' or 'origin'.")
     finals = {name: split_pipeline(m)[1] for name, m in models.items()}
-    given = _read(X, y, time, splitter, sample_weight, exposure)
+    given = _read(X, y, time, splitter, sample_weight, exposure, feature_names)
     data = _with_trials(_with_groups(given, groups, finals, splitter), finals)
-    data = dataclasses.replace(data, names=_column_names(X, feature_names))
     parts = _candidates(models, grids), data, splitter, find_metric(metric, finals)
     runner = Runner(data, n_jobs, _open_cache(cache_dir, data), verbose, find_client(client))
     return Contest(models, *parts).play(runner, tune)
@@ -245,6 +242,7 @@ def _read(
     splitter: RollingOrigin,
     sample_weight: VectorLike,
     exposure: VectorLike,
+    names: Names,
 ) -> Data:
     """Rows of equal number; sparse matrices in a form whose rows can be taken."""
     n_rows = _num_samples(X)
@@ -261,7 +259,7 @@ def _read(
         raise DataError("time is None; a comparison over time needs the time of every row.")
     axis, codes = fit_axis(time, n_rows, splitter.freq)
     X, y = (part.tocsr() if hasattr(part, "tocsr") else part for part in (X, y))
-    return Data(X, y, time, axis, codes, **numbers)
+    return Data(X, y, time, axis, codes, names=_column_names(X, names), **numbers)
 
 
 def _with_groups(
