@@ -61,7 +61,8 @@ def test_what_drifts_beside_a_season_is_told_from_what_comes_again():
     X, y, time = gaussian()
     y = y + 0.08 * (time - 12) * X[:, 2]
     model = DriftRegressor(seasonality=CYCLE).fit(X, y, time=time)
-    assert model.summary().set_index("feature")["kind"]["x0"] == "sign-flip"
+    kind = model.summary().set_index("feature")["kind"]
+    assert kind[["x0", "x1", "x2"]].tolist() == ["seasonal", "static", "sign-flip"]
     table = model.season_summary()
     assert table["kind"].tolist() == ["seasonal", "neither", "drifting"]
     assert_allclose(table["season_range"][0], np.ptp(SEASON), atol=0.3)

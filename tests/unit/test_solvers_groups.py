@@ -1,5 +1,6 @@
 """Effects of groups, and what paths lose because they are unknown, against dense matrices."""
 
+import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -33,9 +34,9 @@ def panel(rng):
     return made(rng.integers(0, N_GROUPS, 60), codes), codes, rng.gamma(2.0, 0.5, 60)
 
 
-def made(group, codes):
+def made(group, codes, n_groups=N_GROUPS):
     keys, cell = np.unique(group * N_STEPS + codes, return_inverse=True)
-    return Groups(cell, keys // N_STEPS, N_GROUPS, keys, constant=True, anew=True)
+    return Groups(cell, keys // N_STEPS, n_groups, keys, constant=True, anew=True)
 
 
 def members(groups):
@@ -177,6 +178,24 @@ def test_lost_information_is_that_of_the_whole_covariance(rng, panel, variance, 
     assert not by_step[1].any()  # was not asked for
 
 
+@pytest.mark.parametrize("variance", VARIANCES)
+@pytest.mark.parametrize("ones", [False, True])
+def test_columns_of_few_entries_lose_what_they_would_if_all_cells_were_looked_at(
+    rng, variance, ones
+):
+    codes = np.sort(rng.integers(0, N_STEPS, 900))
+    groups, weights = made(rng.integers(0, 200, 900), codes, 200), rng.gamma(2.0, 0.5, 900)
+    X = np.where(rng.random((900, 4)) < [0.02, 0.1, 0.6, 1.0], 1.0, 0.0)
+    X *= 1.0 if ones else rng.normal(3.0, 1.0, X.shape)
+    problem = problem_of(groups, codes, sp.csr_matrix(X))
+    problem.design = problem.design.centered(weights, np.linspace(0.1, 0.9, N_STEPS))
+    given = problem, state_of(groups, variance), weights
+    by_step, constant = lost_information(*given, np.arange(4))
+    beside = lost_by_columns(*given, (X - problem.design.mean.T[codes]).T)
+    assert_allclose(by_step, beside[0], rtol=1e-10, atol=1e-10)
+    assert_allclose(constant, beside[1], rtol=1e-10, atol=1e-10)
+
+
 def as_taken(h, kept, offset):
     """The matrix that a path's kernels use."""
     columns = [times_information(h * kept, unit, offset) for unit in np.eye(h.size)]
@@ -236,10 +255,10 @@ def test_a_refresh_in_the_middle_of_a_pass_is_an_update(rng, panel, ones):
     problem, state = problem_of(groups, codes), state_of(groups, (0.7, 0.3), precision)
     state.row_groups.constant = rng.normal(size=N_GROUPS)
     state.row_groups.anew = rng.normal(size=groups.n_cells)
+    state.row_groups.information = groups.by_cell(precision[codes] * curvature)
     score, pending = rng.normal(size=codes.size), rng.normal(size=N_STEPS)
     later = score.copy()
-    arrays = group_arrays(problem, state)
-    arrays = tuple(np.copy(each) for each in arrays)
+    arrays = copy.deepcopy(group_arrays(problem, state))
     sums = np.bincount(codes, curvature)
     steps = np.array([pending, np.zeros(N_STEPS), sums])
     given = np.empty(0) if ones else curvature

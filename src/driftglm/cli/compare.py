@@ -150,10 +150,10 @@ def _fit_all(
     """The learned model of all rows, for the report."""
     from driftglm.tables import fit_encoded, fit_encoder
 
-    with console.waiting("fitting all rows"):
-        encoder = fit_encoder(table, spec)
-        groups = None if kinds is None else encoder.kinds(kinds)
-        return fit_encoded(encoder, rows, feature_groups=groups, **params)
+    encoder = fit_encoder(table, spec)
+    groups = None if kinds is None else encoder.kinds(kinds)
+    shown = console.shows_progress()
+    return fit_encoded(encoder, rows, verbose=shown, feature_groups=groups, **params)
 
 
 def save_results(comparison: Comparison, folder: Path) -> None:

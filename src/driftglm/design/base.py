@@ -28,14 +28,16 @@ Cells = tuple[RowArray, RowArray, IntArray, FloatArray, FloatArray]
 those of every step begin; (4, n_cells) variance of a cell's own effect, what the cell loses in its
 step, the share of its information that is left, the information; (n_groups,) variance of a group's
 effect."""
-Effects = tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray]
+Effects = tuple[IntArray, IntArray, tuple[FloatArray, ...], FloatArray, FloatArray, FloatArray]
 """Effects of groups, as kernels change them in the middle of a pass: the cell of every row, the
-group of every cell, the two variances, means of the constant effects and of those drawn anew, and
-(1,) how far paths have moved since effects were set. Empty where no rows belong together."""
+group of every cell, what does not change in a pass (of every cell the information, the share of it
+that is left when the cell's own effect is unknown, and that effect's variance; of every group the
+variance), means of the constant effects and of those drawn anew, and (1,) how far paths have moved
+since effects were set. Empty where no rows belong together."""
 NO_EFFECTS: Effects = (
     np.empty(0, dtype=np.int64),
     np.empty(0, dtype=np.int64),
-    np.empty(0),
+    (np.empty(0), np.empty(0), np.empty(0), np.empty(0)),
     np.empty(0),
     np.empty(0),
     np.zeros(1),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -16,7 +15,6 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm._jit import announce_compilation
 from driftglm._threads import n_threads
 from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
@@ -67,6 +65,7 @@ def prior_of(prior: str | Prior | type[Prior]) -> Prior:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DriftEstimator(
+    Seasonal,
     Said,
     GroupEffects,
     LinearPredictor,
@@ -77,7 +76,6 @@ class DriftEstimator(
     Exports,
     KindsOfFeatures,
     Trust,
-    Seasonal,
     Storable,
     BaseEstimator,
 ):
@@ -209,7 +207,6 @@ class DriftEstimator(
 
     def _fit_given(self, X: MatrixLike, given: Given, workers: Workers) -> Self:
         """The common part of every `fit`."""
-        announce_compilation(sys.stderr)
         require_time(X, given.time, self.time)
         X, time = split_time(X, given.time, self.time, self.freq)
         given = replace(given, time=time)

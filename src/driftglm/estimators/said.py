@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm._typing import FloatArray
+from driftglm._typing import BoolArray, FloatArray
 from driftglm.estimators.levels import normal_quantile
 from driftglm.estimators.statements import Thresholds
 from driftglm.estimators.summary import summarise
@@ -48,6 +48,9 @@ class Said:
     @abstractmethod
     def _next_steps(self) -> Sequence[Step]: ...
 
+    @abstractmethod
+    def _only_seasonal(self, thresholds: Thresholds) -> list[BoolArray | None]: ...
+
     def coef_interval(self, level: float = 0.9) -> FloatArray:
         """Central intervals of every coefficient at every step: (2, T, p), lower and upper."""
         check_is_fitted(self, "coef_path_")
@@ -81,7 +84,8 @@ class Said:
         -------
         DataFrame
             feature, inclusion_probability (of a path of its own), drift_probability, kind (zero,
-            shared, static, drifting, sign-flip or undecided; `docs/statements.md` defines them),
+            shared, static, seasonal, drifting, sign-flip or undecided; `docs/statements.md` defines
+            them),
             coef_first, coef_last, coef_next, lower and upper (90 % of coef_next), change (largest
             difference between two steps, the later less the earlier), change_lower and
             change_upper (90 %), autocorrelation, reference (the level that a level is compared
@@ -92,8 +96,9 @@ class Said:
         """
         check_is_fitted(self, "coef_path_")
         names, thresholds = self._names(feature_names), Thresholds(drift_level, negligible)
-        parts = zip(self._fits, self._next_steps(), strict=True)
-        tables = [summarise(fit, step, names, self._notes, thresholds) for fit, step in parts]
+        known = names, self._notes, thresholds
+        parts = zip(self._fits, self._next_steps(), self._only_seasonal(thresholds), strict=True)
+        tables = [summarise(fit, step, *known, again) for fit, step, again in parts]
         if not self.family_.coupled:
             return tables[0]
         for label, table in zip(self.classes_, tables, strict=True):

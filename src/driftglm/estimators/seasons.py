@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm._typing import FloatArray
+from driftglm._typing import BoolArray, FloatArray
 from driftglm.estimators.levels import LEVEL, normal_quantile
 from driftglm.estimators.statements import Thresholds
 from driftglm.fitting.fits import PosteriorFit
@@ -79,14 +79,8 @@ class Seasonal:
             "seasonal", which takes rows for independent where groups are in one step each.
         """
         thresholds, model = Thresholds(drift_level, negligible), cast("Any", self)
-        names, seasons = model._names(feature_names), self._seasons()  # noqa: SLF001
-        fits = {each.name: each for each in self._forecasters}[FORECASTER].fits
-        tables = []
-        for season, fit in zip(seasons, fits, strict=True):
-            known = cast("PosteriorFit", fit), int(self.seasonality_ or 0)
-            found = PhaseChanges.of(*known, normal_quantile(LEVEL))
-            beyond = thresholds.beyond(fit, found.lower, found.upper)
-            drifts = (season.drift >= thresholds.drift_level) & beyond
+        names, tables = model._names(feature_names), []  # noqa: SLF001
+        for season, found, kind in self._judged(thresholds):
             table = {
                 "feature": names,
                 "season_probability": season.probability,
@@ -95,14 +89,32 @@ class Seasonal:
                 "change": found.estimate,
                 "change_lower": found.lower,
                 "change_upper": found.upper,
-                "kind": np.where(season.probability >= LIKELY, "seasonal", "neither"),
+                "kind": kind,
             }
-            table["kind"] = np.where(drifts, "drifting", table["kind"])
             tables.append(pd.DataFrame(table))
         if len(tables) == 1:
             return tables[0]
         labels = zip(model.classes_, tables, strict=True)
         return pd.concat([t.assign(**{"class": c}) for c, t in labels], ignore_index=True)
+
+    def _judged(self, thresholds: Thresholds) -> list[tuple[Seasons, PhaseChanges, np.ndarray]]:
+        """Season, changes beside it and kind of every feature, of every response."""
+        seasons, out = self._seasons(), []
+        fits = {each.name: each for each in self._forecasters}[FORECASTER].fits
+        for season, fit in zip(seasons, fits, strict=True):
+            known = cast("PosteriorFit", fit), int(self.seasonality_ or 0)
+            found = PhaseChanges.of(*known, normal_quantile(LEVEL))
+            beyond = thresholds.beyond(fit, found.lower, found.upper)
+            kind = np.where(season.probability >= LIKELY, "seasonal", "neither")
+            drifts = (season.drift >= thresholds.drift_level) & beyond
+            out.append((season, found, np.where(drifts, "drifting", kind)))
+        return out
+
+    def _only_seasonal(self, thresholds: Thresholds) -> list[BoolArray | None]:
+        """Features of which no more than a season can be said, of every response."""
+        if FORECASTER not in {each.name for each in self._forecasters}:
+            return [None] * len(self._forecasters[0].fits)
+        return [np.asarray(kind == "seasonal") for _, _, kind in self._judged(thresholds)]
 
     def season_sentence(self) -> str:
         """Which coefficients have a season, in one sentence; empty where none was looked for."""

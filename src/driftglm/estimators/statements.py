@@ -1,4 +1,4 @@
-"""What is said about a feature: zero, shared, static, drifting, sign-flip or undecided.
+"""What is said about a feature: zero, shared, static, seasonal, drifting, sign-flip or undecided.
 
 The one place where this is decided and counted. In order, the first that holds:
 
@@ -12,6 +12,9 @@ zero
 static
     It is included, and either constant rather than not (drift probability below .5) or its change
     is negligible all over its interval; all that is included, where there is one step.
+seasonal
+    It would be drifting, but seasons were looked for (`seasonality`), it rather has one than not,
+    and drift beside it cannot be said: what differs between steps comes again with the cycle.
 drifting
     Its drift probability reaches `drift_level`, and the interval of its change leaves negligible
     changes out. sign-flip: so it does, and its coefficients are below zero at one step and above
@@ -38,7 +41,7 @@ from driftglm.exceptions import DataError
 from driftglm.fitting.changes import Changes, changes_of
 from driftglm.fitting.fits import Fit
 
-KINDS = ("zero", "shared", "static", "drifting", "sign-flip", "undecided")
+KINDS = ("zero", "shared", "static", "seasonal", "drifting", "sign-flip", "undecided")
 OUTSIDE = ("zero", "shared")
 """Kinds of features that have no path of their own."""
 MOVING = ("drifting", "sign-flip")
@@ -99,8 +102,13 @@ class Judged:
     changes: Changes
 
 
-def judged(fit: Fit, thresholds: Thresholds, unidentified: BoolArray) -> Judged:
-    """Kinds of all features of a fit; `unidentified` (p,) cannot be told from the intercept."""
+def judged(
+    fit: Fit, thresholds: Thresholds, unidentified: BoolArray, again: BoolArray | None = None
+) -> Judged:
+    """Kinds of all features of a fit; `unidentified` (p,) cannot be told from the intercept.
+
+    `again` (p,) says of which features no more than a season can be said (None: nobody looked).
+    """
     inclusion, drift, effect = fit.inclusion(), fit.drift_probability(), fit.effect_probability()
     changes, path = changes_of(fit, LEVEL), fit.coef_path()
     reach = normal_quantile(LEVEL) * (fit.std_path() if fit.posterior else 0.0)
@@ -113,6 +121,8 @@ def judged(fit: Fit, thresholds: Thresholds, unidentified: BoolArray) -> Judged:
     moving = (drift >= thresholds.drift_level) & beyond
     still = (drift < INCLUDED) | within | (fit.n_timesteps == 1)
     kind = np.where(moving, np.where(above & below, "sign-flip", "drifting"), "undecided")
+    if again is not None:
+        kind = np.where(moving & again, "seasonal", kind)
     kind = np.where(still, "static", kind)
     out = inclusion < INCLUDED
     shared = out & ((effect >= SURE) | above | below)
@@ -128,6 +138,7 @@ class Counted:
     total: int
     included: list[str]
     moving: list[str]
+    seasonal: list[str]
     still: list[str]
     undecided: list[str]
     shared: list[str]
@@ -136,17 +147,21 @@ class Counted:
 def counted(table: pd.DataFrame) -> Counted:
     """Count the features of a summary; with several classes a feature counts once.
 
-    It is then drifting if it is in one class, else undecided if it is in one, else constant.
+    It is then drifting if it is in one class, else undecided if it is in one, else seasonal, else
+    constant.
     """
     kind = table["kind"]
     moving = _names(table[kind.isin(TOGETHER["drifting"])])
     undecided = [name for name in _names(table[kind == "undecided"]) if name not in set(moving)]
     taken = {*moving, *undecided}
+    seasonal = [name for name in _names(table[kind == "seasonal"]) if name not in taken]
+    taken |= set(seasonal)
     still = [name for name in _names(table[kind == "static"]) if name not in taken]
     included = _names(table[~kind.isin(OUTSIDE)])
     inside = set(included)
     shared = [name for name in _names(table[kind == "shared"]) if name not in inside]
-    return Counted(table["feature"].nunique(), included, moving, still, undecided, shared)
+    total = table["feature"].nunique()
+    return Counted(total, included, moving, seasonal, still, undecided, shared)
 
 
 def _names(rows: pd.DataFrame) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from driftglm._typing import BoolArray
 from driftglm.estimators.levels import LEVEL, normal_quantile
 from driftglm.estimators.statements import Thresholds, judged
 from driftglm.fitting.fits import Fit, Step
@@ -15,13 +16,18 @@ from driftglm.fitting.sampled import SampledFit
 
 
 def summarise(
-    fit: Fit, step: Step, names: Sequence[str], notes: ColumnNotes, thresholds: Thresholds
+    fit: Fit,
+    step: Step,
+    names: Sequence[str],
+    notes: ColumnNotes,
+    thresholds: Thresholds,
+    again: BoolArray | None = None,
 ) -> pd.DataFrame:
     """One row a feature, most important first; `step` is the one to predict next.
 
-    Columns that cannot be told from something else come after all others.
+    Columns that cannot be told from something else come after all others. `again`: see `judged`.
     """
-    path, found = fit.coef_path(), judged(fit, thresholds, notes.unidentified)
+    path, found = fit.coef_path(), judged(fit, thresholds, notes.unidentified, again)
     std = np.sqrt(step.total_variance) if fit.posterior else np.nan  # which a mode has not
     reach = normal_quantile(LEVEL) * std
     table = pd.DataFrame(

@@ -71,10 +71,10 @@ class Posterior(State):
     offset: FloatArray
     credit: FloatArray
 
-    def copy(self) -> Self:
-        """An independent copy; what no update changes in place is shared."""
-        fixed = ("components", "grid_positions", "kept", "offset")
-        return copy.deepcopy(self, {id(getattr(self, each)): getattr(self, each) for each in fixed})
+    def copy(self, shared: tuple[FloatArray, ...] = ()) -> Self:
+        """An independent copy; what no update changes in place is shared, and what is named."""
+        fixed = self.components, self.grid_positions, self.kept, self.offset, *shared
+        return copy.deepcopy(self, {id(each): each for each in fixed})
 
     @property
     def path_arrays(self) -> PathArrays:

@@ -91,6 +91,10 @@ class Shrinkage:
         known = groups.by_group(rest * information)
         return cls(rest, variance[1] * rest, known, variance[0] / (1.0 + variance[0] * known))
 
+    def effect_variance(self, groups: Groups) -> FloatArray:
+        """(n_cells,) variance of u + v."""
+        return self.cell_variance + self.rest**2 * self.group_variance[groups.group]
+
 
 @dataclass
 class GroupState:
@@ -126,8 +130,7 @@ class GroupState:
 
     def cell_variance(self, groups: Groups) -> FloatArray:
         """(n_cells,) variance of u + v."""
-        found = Shrinkage.of(groups, self.information, self.variance)
-        return found.cell_variance + found.rest**2 * found.group_variance[groups.group]
+        return Shrinkage.of(groups, self.information, self.variance).effect_variance(groups)
 
     def settle(self, groups: Groups) -> None:
         """Bring the divergence in step with the rest."""
@@ -138,5 +141,5 @@ class GroupState:
         for effect, variance in zip((self.constant, self.anew), self.variance, strict=True):
             if variance > 0:
                 total += np.sum(effect * effect) / variance
-        total -= np.sum(self.information * self.cell_variance(groups))
+        total -= np.sum(self.information * found.effect_variance(groups))
         self.divergence = 0.5 * float(total)

@@ -7,7 +7,7 @@ function modelSentence(model) {
   }
   const what = model.grouped ? `pairs of a ${model.groupNoun} and a ${model.noun}` : `${model.noun}s`;
   const of = (kind) => model.counts.find((each) => each.kind === kind).n;
-  const tail = model.steps.length === 1 || model.included === 0 ? "." : `: ${count(of("static"))} constant over time, ${count(of("drifting"))} drifting, of which ${count(of("sign-flip"))} change sign, ${count(of("undecided"))} undecided.`;
+  const tail = model.steps.length === 1 || model.included === 0 ? "." : `: ${count(of("static"))} constant over time, ${count(of("drifting"))} drifting, of which ${count(of("sign-flip"))} change sign, ${count(of("undecided"))} undecided${of("seasonal") === 0 ? "" : `, ${count(of("seasonal"))} seasonal`}.`;
   const shared = of("shared") === 0 ? "" : ` ${count(of("shared"))} more have an effect by the shared directions only.`;
   return `${count(model.included)} of ${count(model.total)} ${what} ${are} in the model${tail}${shared}`;
 }

@@ -37,7 +37,9 @@ def group_arrays(problem: Problem, state: State) -> Effects:
     groups, now = problem.row_groups, state.row_groups
     if groups is None or now is None:
         return NO_EFFECTS
-    return groups.cell, groups.group, now.variance, now.constant, now.anew, np.zeros(1)
+    found = Shrinkage.of(groups, now.information, now.variance)
+    known = now.information, found.rest, found.cell_variance, found.group_variance
+    return groups.cell, groups.group, known, now.constant, now.anew, np.zeros(1)
 
 
 def update_groups(
@@ -48,10 +50,11 @@ def update_groups(
     damping: float = 1.0,
     *,
     learn: bool = True,
+    settle: bool = True,
 ) -> None:
     """Set effects, and their variances where these are to be learned, given the rest.
 
-    `score` is kept in step, `state.eta` is not.
+    `score` is kept in step, `state.eta` is not; the divergence is if it is to `settle`.
     """
     groups, now = problem.row_groups, state.row_groups
     if groups is None or now is None:
@@ -69,7 +72,8 @@ def update_groups(
     # An effect of variance zero is zero, however short the step.
     constant, anew = (e * (v > 0) for e, v in zip((constant, anew), variance, strict=True))
     state.row_groups = GroupState(constant, anew, variance, information)
-    state.row_groups.settle(groups)
+    if settle:
+        state.row_groups.settle(groups)
     score -= curvature * (state.row_groups.effect(groups) - before)[groups.cell]
 
 
@@ -173,16 +177,13 @@ def refresh_inplace(
     the score and that of the curvature (see `design.base.RowState`).
     """
     cell, group = effects[0], effects[1]
-    ones = curvature.shape[0] == 0
-    linear, information = np.zeros(group.shape[0]), np.zeros(group.shape[0])
+    ones, linear = curvature.shape[0] == 0, np.zeros(group.shape[0])
     for t in range(precision.shape[0]):
         pending, steps[0, t] = steps[0, t], 0.0
         for n in range(step_offsets[t], step_offsets[t + 1]):
-            weight = 1.0 if ones else curvature[n]
-            score[n] -= weight * pending
+            score[n] -= (1.0 if ones else curvature[n]) * pending
             linear[cell[n]] += precision[t] * score[n]
-            information[cell[n]] += precision[t] * weight
-    moved = _set_effects_inplace(linear, information, effects)
+    moved = _set_effects_inplace(linear, effects)
     for t in range(precision.shape[0]):
         total = 0.0
         for n in range(step_offsets[t], step_offsets[t + 1]):
@@ -192,28 +193,20 @@ def refresh_inplace(
 
 
 @kernel
-def _set_effects_inplace(
-    linear: FloatArray, information: FloatArray, effects: Effects
-) -> FloatArray:
-    """Effects given the information of the cells and the gradient there; returns their moves."""
-    _, group, variance, constant, anew, _ = effects
-    n_groups = constant.shape[0]
-    above, below = np.zeros(n_groups), np.zeros(n_groups)
+def _set_effects_inplace(linear: FloatArray, effects: Effects) -> FloatArray:
+    """Effects given the gradient at the cells; returns their moves."""
+    _, group, (information, rest, own, shared), constant, anew, _ = effects
+    above, moved = np.zeros(constant.shape[0]), np.empty(group.shape[0])
     for c in range(group.shape[0]):
-        g = group[c]
-        linear[c] += information[c] * (constant[g] + anew[c])
-        rest = 1.0 / (1.0 + variance[1] * information[c])
-        above[g] += rest * linear[c]
-        below[g] += rest * information[c]
-    moved = np.empty(group.shape[0])
-    for c in range(group.shape[0]):
-        moved[c] = -constant[group[c]] - anew[c]
-    for g in range(n_groups):
-        constant[g] = variance[0] * above[g] / (1.0 + variance[0] * below[g])
+        before = constant[group[c]] + anew[c]
+        linear[c] += information[c] * before
+        above[group[c]] += rest[c] * linear[c]
+        moved[c] = -before
+    for g in range(constant.shape[0]):
+        constant[g] = shared[g] * above[g]
     for c in range(group.shape[0]):
         u = constant[group[c]]
-        left = linear[c] - information[c] * u
-        anew[c] = variance[1] * left / (1.0 + variance[1] * information[c])
+        anew[c] = own[c] * (linear[c] - information[c] * u)
         moved[c] += u + anew[c]
     return moved
 
@@ -236,12 +229,11 @@ def refresh_away_inplace(
     values, rows, segments, center, _ = columns
     codes, curvature = cells
     m, n_steps, n_cells = segments.shape[0], precision.shape[0], codes.shape[0]
-    linear, information = np.empty(n_cells), np.empty(n_cells)
+    linear = np.empty(n_cells)
     for c in range(n_cells):
         t = codes[c]
         linear[c] = precision[t] * (score[m * n_steps + c] - curvature[c] * pending[t])
-        information[c] = precision[t] * curvature[c]
-    moved = _set_effects_inplace(linear, information, effects)
+    moved = _set_effects_inplace(linear, effects)
     total = np.zeros(n_steps)
     for c in range(n_cells):
         score[m * n_steps + c] -= curvature[c] * moved[c]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.objective import Bound, Posterior
+from driftglm.objective import Bound, Posterior, State
 from driftglm.priors.mixture import Components, Tables
 from driftglm.priors.seasons import SeasonalComponents, SeasonTables
 from driftglm.solvers.groups import (
@@ -41,6 +42,8 @@ CREEP = 0.01
 N_FIRST, FIRST_RISE = 30, 0.1
 """Steps for intercepts and shared directions before the first update of a path, at most, and the
 rise of the bound (in nats) below which they end."""
+FEW = 4
+"""Paths are few where all are more than so many times as many: they alone are kept to go back."""
 MANY = 500
 """With more features, seasons are looked for in those that matter without one, only."""
 
@@ -234,19 +237,40 @@ class PathWork(RowWork):
             self._update(order)
             return 0.0
 
-        return self.guarded(step, lambda state: self.problem.value(cast("Posterior", state)))
+        def value(state: State) -> float:
+            return self.problem.value(cast("Posterior", state))
+
+        bound = self.problem
+        checked = not bound.family.bounded or bound.row_groups is not None
+        return self.guarded(step, value, self._way_back(order) if checked else None)
+
+    def _way_back(self, order: IntArray) -> Callable[[], Posterior] | None:
+        """From an update of some paths to the state of now; nothing where all must be kept."""
+        if FEW * order.size > self.problem.design.n_features:
+            return None
+        arrays: tuple[FloatArray, ...] = self.state.path_arrays
+        if self.state.credit.size:
+            arrays = (*arrays, self.state.credit)
+        kept, rest = [each[order] for each in arrays], self.state.copy(arrays)
+
+        def back() -> Posterior:
+            for array, rows in zip(arrays, kept, strict=True):
+                array[order] = rows
+            return rest.copy(arrays)
+
+        return back
 
     def _update(self, order: IntArray) -> None:
         bound, posterior = self.problem, self.state
         self.begin(order)
         # Updates take effects of groups for unknown, and for the best there are given the rest:
-        # they go first, and follow.
+        # they go first, and follow. What they diverge from their prior is found at the end.
         rows, learn = (self.score, self.curvature), order.size in {0, bound.design.n_features}
-        update_groups(bound, posterior, *rows, learn=learn)
+        update_groups(bound, posterior, *rows, learn=learn, settle=False)
         self.update_intercepts()
-        update_groups(bound, posterior, *rows, learn=False)
+        update_groups(bound, posterior, *rows, learn=False, settle=False)
         self.update_shared()
-        update_groups(bound, posterior, *rows, learn=False)
+        update_groups(bound, posterior, *rows, learn=False, settle=False)
         steps = bound.precision(posterior), bound.design.step_offsets, self.damping
         effects = group_arrays(bound, posterior)
         seasonal = isinstance(posterior.components, SeasonalComponents)

@@ -211,16 +211,22 @@ class RowWork:
         self.problem.design.add_moments_inplace(order, beta, variance, self._moments)
         self._set_eta()
 
-    def guarded(self, step: Callable[[], float], value: Callable[[State], float]) -> float:
+    def guarded(
+        self,
+        step: Callable[[], float],
+        value: Callable[[State], float],
+        way_back: Callable[[], State] | None = None,
+    ) -> float:
         """Take a step; where it lowers `value`, take it back and take a smaller one.
 
         A family whose model is a bound cannot fall and is not asked, unless rows belong together:
-        what their unknown effects cost is known roughly. Returns what the step
-        returned, or infinity if no step, however small, helps.
+        what their unknown effects cost is known roughly. `way_back` gives the state of before,
+        where that is known without a copy of all of it. Returns what the step returned, or infinity
+        if no step, however small, helps.
         """
         if self.problem.family.bounded and self.problem.row_groups is None:
             return step()
-        before, backup = value(self.state), self.state.copy()
+        before, way_back = value(self.state), way_back or self.state.copy().copy
         first = self.damping
         least = LEAST_DAMPING if self.problem.row_groups is None else FEW_HALVINGS * first
         while self.damping > least:
@@ -233,6 +239,6 @@ class RowWork:
                     self.damping = min(1.0, 2.0 * first)
                 return result
             self.damping *= 0.5
-            self.restart(backup.copy())
+            self.restart(way_back())
         self.damping = 1.0
         return np.inf

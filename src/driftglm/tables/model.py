@@ -207,11 +207,17 @@ def fit_table(
     return fit_encoded(encoder, read_training(table, spec, family, X), **params)
 
 
-def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
-    """Fit an estimator to features that are there already."""
-    estimator = estimator_for(data.family, freq=encoder.spec.freq, **params)
+def fit_encoded(
+    encoder: TableEncoder, data: Training, *, verbose: bool = False, **params: Any
+) -> TableModel:
+    """Fit an estimator to features that are there already.
+
+    With `verbose` standard error shows how far it is; that is no part of the model.
+    """
+    estimator = estimator_for(data.family, freq=encoder.spec.freq, verbose=verbose, **params)
     with unsaid():
         estimator.fit(data.X, data.y, time=data.time, **data.extras)
+    estimator.set_params(verbose=False)
     # Set here, since a sparse matrix cannot carry names into `fit`.
     estimator.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
     if (said := estimator.columns_said()) is not None:
@@ -282,6 +288,8 @@ def learned_sentence(table: pd.DataFrame) -> str:
     drift = "1 drifts" if len(found.moving) == 1 else f"{len(found.moving)} drift"
     named = f" ({', '.join(found.moving[:N_NAMED])})" if found.moving else ""
     parts = [f"{drift}{named}", _counted_as(len(found.still), "constant")]
+    if found.seasonal:
+        parts.insert(1, f"{len(found.seasonal)} with the season")
     if found.undecided:
         parts.append(_counted_as(len(found.undecided), "undecided"))
     top = ", ".join(found.included[:N_NAMED])
