@@ -76,6 +76,30 @@ def of_factor(X, y, time, levels, fits):
     return pd.DataFrame(rows)
 
 
+def sampled(X, dropped, fits):
+    """A row a set of levels dropped: what that does to a sampled and to a factorised posterior.
+
+    `dropped` are pairs of levels that go and of all columns of their factors; `fits` are functions
+    by name, as in `of_factor`.
+    """
+    rows = []
+    whole = {name: fit(list(X)) for name, fit in fits.items()}
+    for gone, levels in dropped:
+        row = {"dropped": ", ".join(gone)}
+        for name, fit in fits.items():
+            found, then = fit([column for column in X if column not in gone])
+            inclusion, first = whole[name]
+            gap = (found - inclusion[found.index]).abs()
+            same = gap.index.isin(levels)
+            row |= {
+                f"{name}: predictions": np.sqrt(np.mean((then - first) ** 2)) / first.std(),
+                f"{name}: levels": gap[same].max(),
+                f"{name}: other columns": gap[~same].max(),
+            }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
 def summed_up(table):
     """Largest differences where the level dropped is next to zero, and elsewhere."""
     said = []

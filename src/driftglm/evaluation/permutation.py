@@ -69,9 +69,9 @@ class PermutationCheck:
 
         return (
             f"{mean('none', 'included'):.0f} of {total} features are included; with y shuffled "
-            f"inside steps {mean('outcome', 'included'):.1f} on average. "
+            f"inside steps {mean('outcome', 'included'):.1f} are, on average. "
             f"{mean('none', 'drifting'):.0f} drift; with the time labels shuffled "
-            f"{mean('time', 'drifting'):.1f} of {mean('time', 'included'):.1f} included on average."
+            f"{mean('time', 'drifting'):.1f} do, of {mean('time', 'included'):.1f} included."
         )
 
     def plot(self) -> Any:

@@ -156,9 +156,7 @@ def compare_table(
         chosen["learned"].set_params(feature_groups=kinds)
     if table.block is not None and X is not data.X:
         raise DataError(f"{table.name} mixes sparse features with texts; --drop the texts.")
-    options |= data.extras
-    if X is data.X:
-        options["feature_names"] = encoder.feature_names
+    options |= data.extras | ({"feature_names": encoder.feature_names} if X is data.X else {})
     return compare(chosen, X, data.y, data.time, splitter, **options), data
 
 
