@@ -153,7 +153,9 @@ class ColumnDesign:
             return dataclasses.replace(self, center=center)
         shift = np.where(is_full, means, 0.0)
         values = self._shifted(np.flatnonzero(is_full), shift)
-        return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
+        left, size = center - shift[:, None], np.abs(shift)[:, None]
+        left[np.abs(left) <= ROUNDING * size] = 0.0  # the values of a constant column are zero now
+        return dataclasses.replace(self, values=values, center=left, shift=shift)
 
     def usual(self, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
         """(n_features,) the value with more than half of the weight, and steps that are all it.
