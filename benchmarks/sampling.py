@@ -13,6 +13,7 @@ import re
 import resource
 import time as clock
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from worlds import paper_scale
 
 from driftglm import DriftRegressor, Sampling
 from driftglm.design import ColumnDesign
+from driftglm.diagnostics.chains import effective_draws
 from driftglm.families import Binomial, Gaussian, Poisson
 from driftglm.fitting.row_draws import sampled_eta
 from driftglm.objective import Bound, Intercepts, Noise
@@ -32,7 +34,7 @@ from driftglm.solvers.sampling import sample
 
 HEAD = "| series | covered, sampled | variational | RMSE, sampled | variational | ESS | a second |"
 N_STEPS, N_ROWS, N_FEATURES = 6, 40, 12
-N_BINS, N_DRAWS = 10, 99
+N_BINS, N_DRAWS, N_PARTS = 10, 99, 5
 GRID = Learned(
     shares=(0.0, 0.5, 1.0), correlations=(0.0, 0.9), n_scales=4, prior_count=3.0, n_directions=0
 )
@@ -117,23 +119,38 @@ def one_set(name, rng, seed, weight):
         + int(rng.integers(int((draws[key] == np.float32(value)).sum()) + 1))
         for key, value in truth.items()
     }
-    zero = found.state.components.is_zero
-    return ranks, record.phi[:, ~zero].sum(axis=1) / record.done, included
+    return ranks, Inclusion.of(found.state, record, included)
+
+
+@dataclass
+class Inclusion:
+    """What one data set says about inclusion.
+
+    `order` (p,) is known before any draw is made; `happened` and `predicted` (p,) are the truth and
+    the draws' probabilities, `drawn` (S, p) what was in in every draw.
+    """
+
+    order: np.ndarray
+    happened: np.ndarray
+    predicted: np.ndarray
+    drawn: np.ndarray
+
+    @classmethod
+    def of(cls, state, record, included):
+        """From the draws of one chain."""
+        zero = state.components.is_zero
+        drawn = np.zeros((record.done, included.size))
+        drawn[:, record.kept] = ~zero[record.component[: record.done]]
+        predicted = record.phi[:, ~zero].sum(axis=1) / record.done
+        return cls(state.inclusion, included, predicted, drawn)
 
 
 def calibrated(name, n_sets, weight=1.0, seed=0):
     """P values by quantity, the least after Holm, and that of the reliability of inclusion."""
-    all_ranks, predicted, happened = {}, [], []
-    for s in range(n_sets):
-        rng = np.random.default_rng([seed, s])
-        ranks, probability, included = one_set(name, rng, s, weight)
-        for key, rank in ranks.items():
-            all_ranks.setdefault(key, []).append(rank)
-        predicted.append(probability)
-        happened.append(included)
-    p_values = {key: uniform(ranks) for key, ranks in all_ranks.items()}
+    sets = [one_set(name, np.random.default_rng([seed, s]), s, weight) for s in range(n_sets)]
+    p_values = {key: uniform([ranks[key] for ranks, _ in sets]) for key in sets[0][0]}
     least = min(p_values.values()) * len(p_values)
-    return p_values, min(least, 1.0), reliable(np.concatenate(predicted), np.concatenate(happened))
+    return p_values, min(least, 1.0), reliable([inclusion for _, inclusion in sets])
 
 
 def uniform(ranks):
@@ -143,15 +160,22 @@ def uniform(ranks):
     return float(chi2.sf(((counts - expected) ** 2 / expected).sum(), N_BINS - 1))
 
 
-def reliable(predicted, happened):
-    """P value of shares in five equal bins of what was predicted."""
-    total = 0.0
-    for part in np.array_split(np.argsort(predicted), 5):
-        p, seen = predicted[part], happened[part]
-        # A probability of 0 or 1 is one of so many draws: half a draw more on both sides.
-        safe = (N_DRAWS * p + 0.5) / (N_DRAWS + 1.0)
-        total += (seen.sum() - p.sum()) ** 2 / (safe * (1 - safe)).sum()
-    return float(chi2.sf(total, 5))
+def reliable(sets):
+    """P value of what is included in five equal bins, against what was predicted.
+
+    Bins are by the variational probability: the draws' own would sort their errors into the outer
+    bins. Features of a data set are in or out together, as they share weights and resemble each
+    other; how much so, and how uncertain the predictions are, the draws say.
+    """
+    ends = np.quantile(np.concatenate([each.order for each in sets]), [0.2, 0.4, 0.6, 0.8])
+    surprise, spread = np.zeros(N_PARTS), np.zeros((N_PARTS, N_PARTS))
+    for each in sets:
+        part = np.eye(N_PARTS)[np.searchsorted(ends, each.order)]
+        surprise += (each.happened - each.predicted) @ part
+        count = each.drawn.sum(axis=1)
+        draws = effective_draws(count[None])[0] if np.ptp(count) > 0 else len(count)
+        spread += np.cov((each.drawn @ part).T) * (1.0 + 1.0 / draws)
+    return float(chi2.sf(surprise @ np.linalg.pinv(spread) @ surprise, N_PARTS))
 
 
 def run_sbc(n_sets):

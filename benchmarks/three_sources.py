@@ -35,9 +35,9 @@ reports to 2005. Words ranked 501 to 5,501 in all documents, as the paper did, f
 effects: source, 50 states and the whole U.S., 66 macroeconomic variables of the year. The
 states of firms are not known: reports are about the whole U.S., and so are FOMC transcripts and
 national summaries. Dev year 2003, on which baselines are tuned; each test year is predicted by
-fits to all years before it.
+fits to all years before it. Neither corpus is part of the project.
 
-python benchmarks/three_sources.py --write docs/results/three-sources.md
+    python benchmarks/three_sources.py --write docs/results/three-sources.md
 
 Negative log-likelihood of a year's tokens in thousands of nats; in brackets the paper's
 figures, which are of other documents and seem to count other tokens ([errata](../errata.md)).

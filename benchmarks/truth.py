@@ -18,9 +18,12 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+import truth_cost
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
+from truth_levels import of_factor, summed_up
+from worlds import reference_worlds
 
 from driftglm import DriftRegressor
 from driftglm.evaluation.permutation import shuffled_labels, shuffled_outcomes
@@ -257,9 +260,10 @@ def compared(name, base, other):
     changed = ", ".join(f"{c}: {kinds[c]} / {here[c]}" for c in here.index[apart])
     worst = float(np.abs(found - first).max() / first.std())
     mean = float(np.sqrt(np.mean((found - first) ** 2)) / first.std())
+    meant = contrasts(name, (list(X), paths), (list(coded), model), label)
     return {"set": name, "coding": label, "predictions": mean, "most": worst,
             "inclusion": float(gap.max()), "kinds that differ": changed,
-            "contrasts": contrasts(name, (list(X), paths), (list(coded), model), label)}  # fmt: skip
+            "contrasts": meant}  # fmt: skip
 
 
 def contrasts(name, before, after, label):
@@ -354,6 +358,56 @@ def recode(jobs):
     return table, " ".join(said)
 
 
+FACTORS = {
+    "wagepan": (wagepan, ("occupation", "industry")),
+    "flights": (flights, ("origin", "carrier")),
+}
+
+
+def levels(jobs):
+    """Every level of a factor dropped in turn: the exact posterior, and the fit to all columns.
+
+    Exact: that factor alone, all else taken out by least squares, noise known, a level zero with
+    probability .5 or normal; every set of levels is summed over (`truth_levels.py`). Largest
+    differences from all levels. Coefficients of levels are then differences from the one dropped.
+    """
+    del jobs
+    tables = []
+    for name, (load, factors) in FACTORS.items():
+        if (given := load()) is None:
+            continue
+        X, y, time = given[0].reset_index(drop=True), given[1], given[2]
+
+        def fits(columns, X=X, y=y, time=time):
+            _, model = kinds_of(X[columns], y, time)
+            inclusion = pd.Series(model.inclusion_probability_, index=columns)
+            return inclusion, model.predict(X[columns], time=time)
+
+        for factor in factors:
+            columns = [column for column in X if factor_of(name, column) == factor]
+            found = of_factor(X, y, time, columns, fits)
+            tables.append(found.assign(factor=f"{name}, {factor}").set_index("factor"))
+    if not tables:
+        return None
+    table = pd.concat(tables)
+    return table, summed_up(table)
+
+
+def cost(jobs):
+    """Errors of the next step and CPU seconds, with and without what is said of features.
+
+    Without: neither the joint posterior nor notes about columns. Worlds: 2 seeds; real sets: the
+    last three steps. Of three fits each, in turn, the fastest.
+    """
+    del jobs
+    sets = {}
+    for name, load in {"wagepan": wagepan, "driving": driving, "flights": flights}.items():
+        if (given := load()) is not None:
+            sets[name] = given[:3]
+    table = truth_cost.costs(sets, reference_worlds())
+    return None if table.empty else (table, truth_cost.summed_up(table))
+
+
 def shuffled(model, rows, kind, number):
     """Features included and drifting, with outcomes or time labels shuffled."""
     X, y, time = rows
@@ -372,7 +426,8 @@ def shuffled(model, rows, kind, number):
     always = np.zeros(above.size, dtype=bool)
     if model.always_in is not None:
         always[model.always_in] = True
-    return above[~always].sum(), table["kind"].isin(MOVING).sum(), above.size
+    kind = table.set_index("feature")["kind"].reindex(fitted._names(None)).to_numpy()  # noqa: SLF001
+    return above[~always].sum(), np.isin(kind, MOVING)[~always].sum(), above.size
 
 
 def shuffles(sets, jobs):
@@ -413,9 +468,9 @@ def shuffle_large(jobs):
 
     sets = {}
     for name, (load, count) in {
-        "un_votes": (un_votes, 6),
-        "mda10k": (mda10k, 4),
-        "tenk": (tenk, 2),
+        "un_votes": (un_votes, 20),
+        "mda10k": (mda10k, 20),
+        "tenk": (tenk, 10),
     }.items():
         if (case := load()) is None:
             continue
@@ -425,7 +480,8 @@ def shuffle_large(jobs):
 
 
 PARTS = {"constant": constant, "walks": walks, "coverage": coverage, "wages": wages}
-PARTS |= {"recode": recode, "shuffle": shuffle, "shuffle-large": shuffle_large}
+PARTS |= {"recode": recode, "levels": levels, "cost": cost}
+PARTS |= {"shuffle": shuffle, "shuffle-large": shuffle_large}
 
 
 def shown(table):

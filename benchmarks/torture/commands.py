@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import resource
 import signal
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from files import changed_json
 from tally import Tally
 
 import driftglm
@@ -40,6 +42,8 @@ OPTIONS = [
     *("--always-in", "--static", "--categorical", "--test", "--n-test", "--dev", "--models"),
     *("--jobs", "--interval", "--rows", "--key", "--effects", "--seasonality", "--groups"),
 ]
+BAD = 0.5
+"""Share of calls whose file is drawn among the bad ones; that of the others can be fitted."""
 COMMANDS = ["fit", "predict", "compare", "check", "report", "shard", "text fit", "text top-words"]
 
 
@@ -71,7 +75,7 @@ def bad_files(folder: Path, rng: np.random.Generator) -> list[Path]:
     with contextlib.suppress(FileExistsError):
         os.mkfifo(folder / "pipe.csv")
         (folder / "device.csv").symlink_to("/dev/zero")
-    lists = pd.DataFrame({"y": [1.0, 2.0], "year": [1, 2], "a": [[1], [2]]})
+    lists = pd.read_csv(folder / "good.csv").assign(c=[[1, 2]] * 60)
     lists.to_parquet(folder / "lists.parquet")
     shards = folder / "shards"
     shards.mkdir(exist_ok=True)
@@ -96,7 +100,8 @@ def attack_calls(n_times: int, seed: int, folder: Path) -> Tally:
         if k % 50 == 0:
             paths = bad_files(folder, rng)
         command = COMMANDS[int(rng.integers(len(COMMANDS)))]
-        call = [*command.split(), str(paths[int(rng.integers(len(paths)))])]
+        path = paths[int(rng.integers(len(paths)))] if rng.random() < BAD else paths[-1]
+        call = [*command.split(), str(path)]
         if command in {"predict", "check"}:
             call.append(str(paths[int(rng.integers(len(paths)))]))
         if command not in {"predict", "check", "report", "shard"} and rng.random() < 0.8:
@@ -118,6 +123,27 @@ def attack_calls(n_times: int, seed: int, folder: Path) -> Tally:
             tally.fail(f"seed {seed} call {k} {call[:8]!r:.200}: {said}")
         else:
             tally.hold({0: "done", 1: "failed run", 2: "refused"}.get(code, str(code)))
+    return tally
+
+
+def attack_manifests(n_times: int, seed: int, folder: Path) -> Tally:
+    """Manifests of shards with a leaf of them changed: refused in one line, or read."""
+    tally, rng, shards = Tally("wrong manifests"), np.random.default_rng(seed), folder / "parts"
+    run(["shard", str(table(folder)), "--time", "year", "-o", str(shards)])
+    good = json.loads((shards / "manifest.json").read_text())
+    fit = ["fit", str(shards), "--target", "y", "--time", "year", "-o", str(folder / "m.drift")]
+    for k in range(n_times):
+        (shards / "manifest.json").write_text(json.dumps(changed_json(good, rng)))
+        try:
+            code, out, err = run(fit)
+        except BaseException as error:  # noqa: BLE001 (what is looked for)
+            tally.fail(f"seed {seed} manifest {k}: {type(error).__name__}: {error!s:.80}")
+            continue
+        said = _wrong(code, out, err, folder / "m.drift")
+        if said:
+            tally.fail(f"seed {seed} manifest {k}: {said}")
+        else:
+            tally.hold("refused" if code else "read")
     return tally
 
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 import os
 import shutil
 import stat
+import sys
 import tempfile
+import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TextIO, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 config: Any = numba.config
 FOLDER, MARK = "driftglm-kernels-", b"@kernel"
-_KERNELS: list[Any] = []
+PACKAGE = "driftglm"
+JUST_NOW = 300.0
+"""Seconds for which what one process says of compiling holds for all."""
 _announced = False
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -33,7 +39,6 @@ def kernel(function: Function) -> Function:
     home = cache_home()
     with _stored_in(_folder(home)):
         compiled = numba.njit(cache=home is not None, error_model="numpy", nogil=True)(function)
-    _KERNELS.append(compiled)
     return cast("Function", compiled)
 
 
@@ -120,18 +125,52 @@ def _stored_in(home: str | None) -> Iterator[None]:
         config.CACHE_DIR = before
 
 
-def announce_compilation(stream: TextIO) -> None:
-    """Say, once, that kernels are being compiled, if no machine code of theirs is on disk yet."""
-    global _announced  # noqa: PLW0603
-    if _announced:
-        return
-    _announced = True
-    stored = ((each.stats.cache_path, each.py_func.__name__) for each in _KERNELS)
-    if any(folder and any(Path(folder).glob(f"*{name}-*.nbi")) for folder, name in stored):
-        return
-    often = "this happens once" if cache_home() is not None else (
-        "no folder was found to keep them in (set NUMBA_CACHE_DIR to one), so this happens in "
-        "every process"
-    )  # fmt: skip
-    stream.write(f"driftglm: compiling its kernels; {often} and takes a minute.\n")
-    stream.flush()
+class _Announcer(event.Listener):
+    """Says that kernels are being compiled when the first one is: not where all are on disk."""
+
+    def on_start(self, event: event.Event) -> None:
+        """The compiler has begun with a function, anybody's."""
+        global _announced  # noqa: PLW0603
+        function = getattr(event.data["dispatcher"], "py_func", None)
+        if _announced or getattr(function, "__module__", "").partition(".")[0] != PACKAGE:
+            return
+        _announced = True
+        if not _said_by_another_process():
+            sys.stderr.write(f"driftglm: {_what_compiling_takes()}\n")
+            sys.stderr.flush()
+
+    def on_end(self, event: event.Event) -> None:
+        """Nothing is said at the end."""
+
+
+event.register("numba:compile", _Announcer())
+
+
+def _what_compiling_takes() -> str:
+    home, folder = cache_home(), _folder(cache_home())
+    if home is None:
+        return (
+            "compiling its kernels, which takes a minute; no folder was found to keep them in (set "
+            "NUMBA_CACHE_DIR to one), so this happens in every process."
+        )
+    if any(Path(str(folder)).rglob("*.nbi")):
+        return "compiling kernels that were not needed before, once; this takes a moment."
+    return "compiling its kernels; this happens once and takes a minute."
+
+
+def _said_by_another_process() -> bool:
+    """Whether a process has said so just now: workers come to the same kernels at the same time."""
+    folder = _folder(cache_home())
+    if folder is None:
+        return multiprocessing.parent_process() is not None
+    mark = Path(folder) / "compiling"
+    try:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        if mark.exists() and clock.time() - mark.stat().st_mtime > JUST_NOW:
+            mark.unlink(missing_ok=True)
+        mark.touch(mode=0o600, exist_ok=False)
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -236,3 +236,21 @@ def test_no_other_file_is_taken_for_a_checkpoint(tmp_path):
             time,
             checkpoint=tmp_path / "none" / "file",
         )
+
+
+def test_a_fit_on_workers_without_memory_says_so(monkeypatch):
+    """Dask pauses a worker that holds too much, and tasks would wait for it for ever."""
+    monkeypatch.setattr("driftglm.distributed.engine.STUCK", 3.0)
+    X, y, time = rows()
+    pause = {"distributed.worker.memory.pause": 0.001}
+    with (
+        dask.config.set(pause),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, memory_limit="4 GiB", dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        began = clock.monotonic()
+        with pytest.raises(EngineError, match="memory limit is 4096 MiB"):
+            fit(DriftRegressor(), da.from_array(X, chunks=(50, 12)), y, time)
+        assert clock.monotonic() - began < 30.0

@@ -367,3 +367,19 @@ def test_kinds_of_features_on_workers_are_those_of_one_process():
     assert_allclose(model.coef_path_, coef, rtol=SAME, atol=SAME)
     with pytest.raises(DataError, match="X came without column names"):
         DriftRegressor(feature_groups={"words": "w_*"}).fit(da.from_array(X), y, time=time)
+
+
+def test_steps_that_are_all_of_the_usual_value_are_known_to_workers():
+    """Whichever of two values it is, in columns with zeros and without, in both views."""
+    rng = np.random.default_rng(8)
+    time = np.sort(rng.integers(0, 6, 60))
+    X = np.where(rng.random((60, 6)) < [0.1, 0.5, 0.55, 0.8, 0.9, 0.5], 1.0, 0.0)
+    X[np.isin(time, [1, 2])] = [0, 0, 1, 1, 1, 0]
+    X[:, 4] += 5.0
+    X[:, 5] = rng.integers(2, 5, 60) + 10.0 * time
+    y = X[:, 0] + 2.0 * X[:, 2] + 0.1 * X[:, 5] + time + 0.3 * rng.normal(size=60)
+    weights = rng.uniform(0.5, 2.0, 60)
+    near = fitted(model("gaussian", "learned"), X, y, time, sample_weight=weights)
+    chunked = da.from_array(X, chunks=(9, 6))
+    far = fitted(model("gaussian", "learned"), chunked, y, time, sample_weight=weights)
+    assert_same(far, near)

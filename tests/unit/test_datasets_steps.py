@@ -54,6 +54,11 @@ REFUSED = {
     "words": ["spring", "summer", "autumn"],
     "now": ["now", "today", "now"],
 }
+PAIRS = {
+    "seasons": ["2001-02", "2002-03", "2003-04"],
+    "seasons with a slash": ["2009/10", "2010/11", "2011/12"],
+    "seasons as numbers": [200102, 200203, 200304],
+}
 FILLED = {
     "yyyymmdd as numbers": [20191105, 20191224, 20200131],
     "unix seconds": [1_573_000_000, 1_577_000_000, 1_580_000_000],
@@ -89,6 +94,20 @@ def test_numbers_that_are_no_steps_would_fill_the_axis_and_are_refused(name):
     steps = read_steps(pd.Series(FILLED[name]), "file.csv")
     with pytest.raises(DataError, match="freq"):
         fit_axis(steps.periods, 3)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_years_that_end_in_the_next_one_are_no_months(name):
+    values = pd.Series(PAIRS[name])
+    with pytest.raises(DataError, match="--freq Y"):
+        read_steps(values, "file.csv")
+    years, months = (read_steps(values, "file.csv", freq).periods for freq in "YM")
+    assert [str(year) for year in years] == [str(v)[:4] for v in PAIRS[name]]
+    assert months[0].month == int(str(PAIRS[name][0])[-2:])
+
+
+def test_months_that_are_no_pairs_of_years_stay_months():
+    assert read_steps(pd.Series(["2001-02", "2001-03", "2002-03"]), "file.csv").freq == "M"
 
 
 def test_there_are_forty():

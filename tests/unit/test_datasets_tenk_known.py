@@ -2,7 +2,9 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from driftglm.datasets import tenk_known
 from driftglm.datasets.tenk_known import (
     PAPER_ROWS,
     PAPER_YEARS,
@@ -41,6 +43,15 @@ def test_the_folder_is_checked_if_all_its_years_are_read(tmp_path):
     assert (files.expected, files.found) == (45, 1)
     assert (size.expected, size.found) == (364.4, 0.2)
     assert known_folder(tmp_path, [2003]) == ()
+
+
+@pytest.mark.parametrize("megabyte", [10**6, 2**20])
+def test_a_megabyte_may_be_either(tmp_path, monkeypatch, megabyte):
+    monkeypatch.setattr(tenk_known, "MEGABYTES", 3.4)
+    (tmp_path / "a").write_bytes(bytes(round(3.4 * megabyte)))
+    assert known_folder(tmp_path, range(1996, 2007))[1].ok
+    (tmp_path / "b").write_bytes(bytes(megabyte))
+    assert not known_folder(tmp_path, range(1996, 2007))[1].ok
 
 
 def test_the_mean_of_six_years_is_that_of_reports_or_of_years():

@@ -237,6 +237,43 @@ def test_a_share_of_each_steps_own_mean_can_be_taken_off(rng):
     assert_allclose(found.gradient(score), gradient, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("how", ["one moved", "far", "turned round", "csr", "float32"])
+@pytest.mark.parametrize("seed", range(6))
+def test_centred_columns_do_not_depend_on_where_zero_is(how, seed):
+    rng = np.random.default_rng(seed)
+    codes = np.sort(rng.integers(0, N_STEPS, 12))
+    X = np.column_stack([rng.random(12) < share for share in (0.2, 0.5, 0.55, 0.8)])
+    X = np.column_stack([X, rng.integers(-1, 3, (12, 3))]).astype(np.float64)
+    weights, share = rng.uniform(0.5, 2, 12), rng.uniform(size=N_STEPS)
+    sign = -1.0 if how == "turned round" else 1.0
+    other = sign * X + {"far": 1e9, "turned round": 1.0}.get(how, 1.0)
+    other = sp.csr_array(other) if how == "csr" else other
+    other = other.astype(np.float32) if how == "float32" else other
+    beta = rng.normal(size=(X.shape[1], N_STEPS))
+    one = ColumnDesign.from_matrix(X, codes, N_STEPS)[0].centered(weights, share)
+    two = ColumnDesign.from_matrix(other, codes, N_STEPS)[0].centered(weights, share)
+    assert_allclose(two.eta(sign * beta), one.eta(beta), atol=3e-6 if how == "far" else 1e-13)
+
+
+def test_nothing_is_left_where_a_whole_step_has_the_usual_value():
+    codes = np.array([0, 0, 0, 1, 1, 2, 2])
+    X = np.array([[3.0, 3.0, 3.0, 3.0, 8.0, 8.0, 8.0], [0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]]).T
+    X = np.column_stack([X, 5.0 - X[:, 0]])
+    design = ColumnDesign.from_matrix(X, codes, 3)[0]
+    value, throughout = design.usual(np.ones(7))
+    assert_array_equal(value[[0, 2]], [3.0, 2.0])
+    assert_array_equal(throughout, [[True, False, False], [False] * 3, [True, False, False]])
+    heavier = np.where(codes == 2, 3.0, 1.0)
+    assert_array_equal(design.usual(heavier)[0][[0, 2]], [8.0, -3.0])
+    assert_array_equal(design.usual(heavier)[1][0], [False, False, True])
+    half = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 1.0, 2.0])
+    assert not design.usual(half)[1].any(), "neither value has more than half"
+    assert_array_equal(
+        design.centered(np.ones(7)).center[0] + design.centered(np.ones(7)).shift[0],
+        [3.0, 36 / 7, 36 / 7],
+    )
+
+
 @pytest.mark.parametrize("mean", [1e4, 3e6, 1e9])
 def test_a_column_far_from_zero_keeps_its_digits(mean, rng):
     deviation = rng.normal(size=(50, 1))

@@ -24,6 +24,13 @@ SHORT = Sampling(draws=200, warmup=60, chains=2)
 pytestmark = pytest.mark.filterwarnings("ignore::driftglm.exceptions.ConvergenceWarning")
 
 
+def beta_binomial(eta, rng):
+    """Six trials a row whose probability varies from row to row."""
+    p = 1 / (1 + np.exp(-eta))
+    hits = rng.binomial(6, rng.beta(4 * p, 4 * (1 - p)))
+    return np.column_stack([hits, 6 - hits])
+
+
 @pytest.fixture(scope="module")
 def panel():
     return simulate_panel(n_features=12, n_active=4, rows_per_step=60, random_state=3)
@@ -133,6 +140,7 @@ def test_other_tools_get_a_tree(model):
         (DriftClassifier(), lambda eta, rng: rng.random(eta.size) < 1 / (1 + np.exp(-eta))),
         (DriftPoissonRegressor(), lambda eta, rng: rng.poisson(np.exp(eta))),
         (DriftGLM(family="negative-binomial"), lambda eta, rng: rng.poisson(np.exp(eta))),
+        (DriftGLM(family="beta-binomial"), beta_binomial),
         (DriftGLM(family="student"), lambda eta, rng: eta + rng.standard_t(4, eta.size)),
     ],
 )
@@ -157,7 +165,6 @@ def test_families_agree_with_their_variational_fit(estimator, y):
         ({"prior": "exact"}, {}, "learned prior"),
         ({"prior": Learned(prior_count=0)}, {}, "prior_count=0"),
         ({"prior": Learned(boundary="pinned")}, {}, "stationary"),
-        ({}, {"groups": np.arange(480) // 4}, "groups"),
         ({"inference": Sampling(keep=(50,))}, {}, "keep="),
         ({"errors": "student"}, {"sample_weight": np.full(480, 2.0)}, "every row once"),
     ],
@@ -168,10 +175,34 @@ def test_what_cannot_be_sampled_is_refused(panel, params, given, message):
         model.fit(panel.X, panel.y, time=panel.time, **given)
 
 
+def test_rows_of_a_group_share_an_effect_in_draws_too():
+    rng = np.random.default_rng(4)
+    group, time = np.tile(np.arange(30), 12), np.repeat(np.arange(4), 90)
+    X = np.column_stack([rng.normal(size=30)[group], rng.normal(size=360)])
+    effect = rng.normal(size=30)
+    y = X[:, 1] + effect[group] + 0.3 * rng.normal(size=360)
+    model = DriftRegressor(inference=SHORT).fit(X, y, time=time, groups=group)
+    alone = DriftRegressor(inference=SHORT).fit(X, y, time=time)
+    # A covariate of groups has 30 values, not 360.
+    assert (model.coef_std_path_[:, 0] > 1.5 * alone.coef_std_path_[:, 0]).all()
+    found = model.group_effects_
+    constant = found[found["step"].isna()]
+    assert np.corrcoef(constant["effect"], effect)[0, 1] > 0.9
+    assert_allclose(model.group_variance_["constant"], effect.var(), rtol=0.5)
+    known = model.predict_draws(X[:2], 400, time=time[:2], groups=group[:2], random_state=0)
+    unseen = model.predict_draws(X[:2], 400, time=time[:2], groups=[99, 99], random_state=0)
+    assert (known.std(axis=0) < 0.8 * unseen.std(axis=0)).all()
+    assert_allclose(known.mean(axis=0), y[:2], atol=1.0)
+
+
 def test_classes_families_and_workers_are_refused_too(panel):
     labels = np.arange(480) % 3
     with pytest.raises(DataError, match="more than two classes"):
         DriftClassifier(inference=SHORT).fit(panel.X, labels, time=panel.time)
+    with pytest.raises(DataError, match="effects of groups"):
+        DriftPoissonRegressor(inference=SHORT).fit(
+            panel.X, labels, time=panel.time, groups=np.arange(480) // 4
+        )
     with pytest.raises(DataError, match="'gamma'"):
         DriftGLM(family="gamma", inference=SHORT).fit(panel.X, labels + 1.0, time=panel.time)
     with pytest.raises(DataError, match="no draws"):

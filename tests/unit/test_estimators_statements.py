@@ -108,3 +108,26 @@ def test_a_feature_of_several_classes_is_counted_once():
     assert (found.total, found.included) == (4, ["a", "b"])
     assert (found.moving, found.undecided, found.still) == (["a"], ["b"], [])
     assert found.shared == ["c"]
+
+
+@pytest.mark.parametrize("view", ["levels differ", "levels alike"])
+def test_what_is_said_does_not_depend_on_how_an_indicator_is_coded(view):
+    """One that is 0 in the first step and 1 in the last: a law that came into force."""
+    rng = np.random.default_rng(3)
+    time = np.repeat(np.arange(6), 60)
+    law = np.where(time < 1, 0, np.where(time > 4, 1, rng.integers(0, 2, 360))).astype(float)
+    X = np.column_stack([law, rng.normal(size=(360, 2))])
+    levels = rng.normal(size=6)[time] if view == "levels differ" else 0.0
+    y = levels + 0.4 * law + X[:, 1] + rng.normal(size=360)
+
+    def told(column):
+        coded = np.column_stack([column, X[:, 1:]])
+        model = DriftRegressor(extrapolate="forecast").fit(coded, y, time=time)
+        return model.predict(coded, time=time), model.inclusion_probability_, model.summary()
+
+    predictions, inclusion, table = told(law)
+    for column in (law + 250.0, law - law.mean(), 1.0 - law, 7.0 * law):
+        again, same, its = told(column)
+        assert_allclose(again, predictions, atol=1e-8)
+        assert_allclose(same, inclusion, atol=1e-8)
+        assert its["kind"].tolist() == table["kind"].tolist()

@@ -11,10 +11,10 @@ from sklearn.dummy import DummyRegressor
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import Lasso, LogisticRegression, PoissonRegressor, Ridge
 from sklearn.metrics import log_loss, mean_poisson_deviance
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from driftglm import DriftRegressor
+from driftglm import DriftClassifier, DriftRegressor
 from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
 from driftglm.baselines.strength import sklearn_penalty
 from driftglm.evaluation import Comparison, RollingOrigin, compare
@@ -430,3 +430,35 @@ def test_a_damaged_file_is_refused(tmp_path):
             Comparison.load(path)
     with pytest.raises(FileNotFoundError):
         Comparison.load(tmp_path / "nothing.zip")
+
+
+def correlated_classes(rng):
+    """Four columns of correlation .95, two classes, three years."""
+    time = np.repeat(np.arange(2003, 2006), 150)
+    X = rng.normal(size=(time.size, 1)) + 0.25 * rng.normal(size=(time.size, 4))
+    y = rng.random(time.size) < 1 / (1 + np.exp(-X @ [3.0, -3.0, 2.0, 2.0]))
+    return X, y, time
+
+
+@pytest.mark.parametrize("transformed", [False, True])
+def test_warnings_about_columns_have_their_names(rng, transformed):
+    X, y, time = correlated_classes(rng)
+    names, model = ["red", "green", "blue", "grey"], DriftClassifier(extrapolate="forecast")
+    given = X
+    if transformed:
+        given = pd.DataFrame(X, columns=names)
+        model = Pipeline([("scaler", StandardScaler()), ("model", model)])
+    found = compare(
+        {"one": model}, given, y, time, RollingOrigin(n_test=1),
+        feature_names=None if transformed else names,
+    )  # fmt: skip
+    said = " ".join(found.warnings["one"])
+    assert "intervals are too narrow for" in said
+    assert "'red'" in said
+    assert "x0" not in said
+
+
+def test_names_must_be_as_many_as_columns(rng):
+    X, y, time = correlated_classes(rng)
+    with pytest.raises(DataError, match=r"feature_names has 1 names for X of shape \(450, 4\)"):
+        compare({"one": RidgeAll()}, X, y, time, RollingOrigin(n_test=1), feature_names=["red"])

@@ -43,7 +43,7 @@ def test_a_function_of_time_cannot_be_told_from_the_intercept():
     rate = rng.normal(size=8)
     table["rate"] = 100.0 * rate[time]
     y = y + 5.0 * rate[time]
-    _, found = noted(table, y, time, r"1 hardly vary within steps \('rate'\).*drop them")
+    _, found = noted(table, y, time, r"1 hardly varies within steps \('rate'\).*drop the")
     assert "cannot be told from the intercept" in found.loc["rate", "note"]
     assert found.loc["rate", "kind"] in {"zero", "undecided"}
     assert found.index[0] == "a"
@@ -82,7 +82,7 @@ def test_ids_are_told_from_counts_and_from_numbers():
     table["row"] = np.arange(time.size) + 1000.0
     table["people"] = rng.integers(10**5, 10**7, time.size)
     table["age"] = rng.integers(20, 60, time.size)
-    _, found = noted(table, y, time, r"1 look like ids \('row'\): drop")
+    _, found = noted(table, y, time, r"1 looks like an id \('row'\): drop")
     assert found["note"][lambda note: note != ""].index.tolist() == ["row"]
 
 
@@ -163,7 +163,7 @@ def test_how_much_too_narrow_is_bounded_for_copies_and_unknown_of_few_rows():
 def test_intervals_of_correlated_columns_judged_one_by_one_are_said_to_be_too_narrow(tmp_path):
     X, eta, time, rng = equicorrelated()
     y = rng.random(time.size) < 1 / (1 + np.exp(-eta))
-    said = r"intervals are too narrow of \d columns .*times.*inference='sampling'"
+    said = r"intervals are too narrow for \d columns .*factor.*inference='sampling'"
     with pytest.warns(DataWarning, match=said) as caught:
         model = DriftClassifier(extrapolate="forecast").fit(X, y, time=time)
     assert len(caught) == 1

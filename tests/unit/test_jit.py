@@ -158,3 +158,51 @@ def test_other_functions_keep_their_own_place(monkeypatch):
     with _jit._stored_in("ours"):
         assert _jit.config.CACHE_DIR == "ours"
     assert _jit.config.CACHE_DIR == "theirs"
+
+
+FITS = """
+import sys
+import numpy as np
+from joblib import Parallel, delayed
+from driftglm.priors.chain import solve_tridiagonal_inplace
+from driftglm.baselines.lasso_kernel import duality_gap
+
+def solve(_):
+    out = np.ones(3)
+    solve_tridiagonal_inplace(np.full(3, 2.0), np.zeros(3), out)
+    return out
+
+if __name__ == "__main__":
+    if "gap" in sys.argv:
+        duality_gap(np.ones(2), np.ones(2), np.ones(2), 1.0, 1.0)
+    if "workers" in sys.argv:
+        Parallel(n_jobs=2)(delayed(solve)(k) for k in range(2))
+    solve(0)
+"""
+
+
+def test_compiling_is_announced_when_it_happens_and_once_whatever_the_number_of_processes(tmp_path):
+    script = tmp_path / "fits.py"
+    script.write_text(FITS)
+    kernels = tmp_path / "kernels"
+
+    def said(*words):
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, str(script), *words], capture_output=True, text=True, check=True,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(kernels)},
+        )  # fmt: skip
+        return [line for line in done.stderr.splitlines() if "compiling" in line]
+
+    assert said("workers") == [
+        "driftglm: compiling its kernels; this happens once and takes a minute."
+    ]
+    assert said("workers") == []  # all is on disk
+    mark = next(kernels.rglob("compiling"))
+    assert said("gap") == []  # said a moment ago
+    os.utime(mark, (0, 0))
+    assert said("gap") == []  # on disk as well
+    for each in kernels.rglob("*duality_gap*"):
+        each.unlink()
+    assert said("gap") == [
+        "driftglm: compiling kernels that were not needed before, once; this takes a moment."
+    ]

@@ -60,12 +60,21 @@ def test_a_mode_has_no_band_and_a_regressor_shows_means():
         ({"rows": np.ones((2, 2))}, r"shape \(2, 2\); \(2, 3\) is needed"),
         ({"observed": np.ones((2, 3))}, r"\(2, 3\); \(2, 4\) is needed"),
         ({"names": []}, "a story of 0 rows"),
+        ({"marks": {99: "war"}}, "marks the step 99, which is none of those trained on"),
     ],
 )
 def test_what_does_not_fit_is_refused(votes, changes, message):
     made, model = votes
     with pytest.raises(DataError, match=message):
         of(made.X[:2], **changes).content(model)
+
+
+def test_marks_are_at_their_steps_in_the_order_of_time(votes):
+    made, model = votes
+    second, last = model.timesteps_[1], model.timesteps_[-1]
+    content = of(made.X[:1], marks={last: "peace", second: "war"}).content(model)
+    assert content["marks"] == [{"t": 1, "text": "war"}, {"t": 3, "text": "peace"}]
+    assert of(made.X[:1]).content(model)["marks"] == []
 
 
 def test_a_text_model_has_no_story(tmp_path):

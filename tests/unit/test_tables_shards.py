@@ -248,3 +248,40 @@ def test_dates_of_a_file_are_read_by_one_format_whatever_a_part_shows(tmp_path):
         tmp_path / "b.csv", tmp_path / "t", rows=5, time="day", freq="M", date_format="%d/%m/%Y"
     )
     assert manifest.steps == {"2019-01": 12}
+
+
+WRONG = {
+    "no parts": {"parts": []},
+    "n_rows": {"n_rows": 99},
+    "n_rows that is text": {"n_rows": "100"},
+    "kind of a column": {"columns": {"year": "numbers"}},
+    "another column": {"columns": dict.fromkeys("abcdef", "number")},
+    "text for a number": {"columns": dict.fromkeys(["year", "x, y"], "text")},
+    "a block": {"n_block": 5},
+    "first_block": {"first_block": 7},
+    "first_block that is a list": {"first_block": []},
+    "time": {"time": "when"},
+    "freq": {"freq": 3},
+    "steps": {"steps": {"2001": "many"}},
+}
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_a_manifest_that_does_not_fit_its_parts_is_refused(how, frame, tmp_path):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    write_shards(tmp_path / "a.csv", tmp_path / "s", rows=30, time="year")
+    path = tmp_path / "s" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | WRONG[how]))
+    with pytest.raises(DamagedFileError, match="manifest"):
+        read_shards(tmp_path / "s")
+
+
+def test_a_part_has_the_rows_its_manifest_says(frame, tmp_path):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    write_shards(tmp_path / "a.csv", tmp_path / "s", rows=50)
+    path = tmp_path / "s" / "manifest.json"
+    content = json.loads(path.read_text())
+    content["parts"][0]["rows"], content["parts"][1]["rows"] = 40, 60
+    path.write_text(json.dumps(content))
+    with pytest.raises(DamagedFileError, match="has not the 40 rows"):
+        read_shards(tmp_path / "s")

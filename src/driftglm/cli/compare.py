@@ -150,10 +150,10 @@ def _fit_all(
     """The learned model of all rows, for the report."""
     from driftglm.tables import fit_encoded, fit_encoder
 
-    with console.waiting("fitting all rows"):
-        encoder = fit_encoder(table, spec)
-        groups = None if kinds is None else encoder.kinds(kinds)
-        return fit_encoded(encoder, rows, feature_groups=groups, **params)
+    encoder = fit_encoder(table, spec)
+    groups = None if kinds is None else encoder.kinds(kinds)
+    shown = console.shows_progress()
+    return fit_encoded(encoder, rows, verbose=shown, feature_groups=groups, **params)
 
 
 def save_results(comparison: Comparison, folder: Path) -> None:
@@ -183,7 +183,8 @@ def print_comparison(comparison: Comparison, outcome: str | None = None) -> None
         note(f"{name} was {why}.")
     for name, said in comparison.warnings.items():
         if said and name not in comparison.left_out:
-            note(f"{name} warned {len(said)} times, first: {said[0]}")
+            often = "warned" if len(said) == 1 else f"warned {len(said)} times, the first time"
+            note(f"{name} {often}: {said[0]}")
 
 
 def _starred(values: FloatArray) -> list[str]:

@@ -13,6 +13,8 @@ from typing import Literal, NoReturn
 
 import typer
 
+from driftglm.cli.wording import in_options
+
 BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130
@@ -21,10 +23,11 @@ LEAST_NAME = 12  # letters of the first column of a table that are always shown
 
 @dataclass
 class Settings:
-    """What the options before the command's name ask for."""
+    """What the options before the command's name ask for, and which the command itself has."""
 
     debug: bool = False
     quiet: bool = False
+    options: frozenset[str] = frozenset()
 
 
 SETTINGS = Settings()
@@ -33,6 +36,11 @@ SETTINGS = Settings()
 def printable(line: str) -> str:
     """A line without anything that moves a terminal's cursor; blanks stay as they are."""
     return "".join(letter if letter.isprintable() else "?" for letter in line)
+
+
+def advice(message: object) -> str:
+    """A message in one line, its advice in options of the command that is running."""
+    return one_line(in_options(message, SETTINGS.options))
 
 
 def one_line(message: object) -> str:
@@ -45,13 +53,13 @@ def fail(message: object, code: int = BAD_INPUT) -> NoReturn:
 
     `code` is 2 for bad usage or data, 1 for a run that failed.
     """
-    sys.stderr.write(f"error: {one_line(message)}\n")
+    sys.stderr.write(f"error: {advice(message)}\n")
     raise typer.Exit(code)
 
 
 def warn(message: object) -> None:
     """One line on stderr about something that may be wrong."""
-    sys.stderr.write(f"warning: {one_line(message)}\n")
+    sys.stderr.write(f"warning: {advice(message)}\n")
 
 
 @contextmanager

@@ -30,7 +30,7 @@ def command(
     from driftglm.tables.writing import check_writable, making
 
     folder = check_writable(Path() if out is None else out, folder=True)
-    note(f"{SENTENCE} The first run compiles, and takes a minute or more.")
+    note(SENTENCE)
     result = run_demo(n_jobs=jobs, verbose=shows_progress())
     page = None
     with making(folder):

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from driftglm.cli import options as opt
-from driftglm.cli.console import note, one_line, print_json, say, say_table, waiting
+from driftglm.cli.console import (
+    advice,
+    note,
+    print_json,
+    say,
+    say_table,
+    shows_progress,
+    waiting,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,19 +59,20 @@ def command(  # noqa: PLR0913
     check_writable(output, inputs=(data, columns.time_file))
     table, spec = columns.read(data, layout)
     known, kinds = list(table.frame.columns), columns.kinds()
-    with waiting(f"fitting {table.n_rows} rows"):
+    with waiting(f"making features of {table.n_rows} rows"):
         encoder, features = encode(table, spec)
         rows = read_training(table, spec, family, features)
-        model = fit_encoded(
-            encoder,
-            rows,
-            always_in=encoder.positions(opt.names(always_in, known), "always in") or None,
-            static=encoder.positions(opt.names(static, known), "static") or None,
-            feature_groups=None if kinds is None else encoder.kinds(kinds),
-            prior=prior,
-            seasonality=cycle,
-            inference=opt.inference(draws),
-        )
+    model = fit_encoded(
+        encoder,
+        rows,
+        verbose=shows_progress(),
+        always_in=encoder.positions(opt.names(always_in, known), "always in") or None,
+        static=encoder.positions(opt.names(static, known), "static") or None,
+        feature_groups=None if kinds is None else encoder.kinds(kinds),
+        prior=prior,
+        seasonality=cycle,
+        inference=opt.inference(draws),
+    )
     model.save(output)
     summary = model.summary()
     facts, found = _facts(rows, model, summary), model.estimator.diagnose()
@@ -130,7 +139,7 @@ def print_findings(found: pd.DataFrame) -> None:
     n_shown = len(found) if len(found) <= MOST_FINDINGS else MOST_FINDINGS - 1
     for _, each in found.head(n_shown).iterrows():
         text = f"{each['severity']} finding, {each['check']}: {each['finding']}; {each['advice']}."
-        say(one_line(text))
+        say(advice(text))
     if len(found) > n_shown:
         say(f"... and {len(found) - n_shown} more findings; --json lists all.")
 

@@ -15,7 +15,7 @@ import typer
 from typer import Option
 from typer.core import TyperGroup
 
-from driftglm.cli.console import BAD_INPUT, FAILED, INTERRUPTED, SETTINGS, one_line, warn
+from driftglm.cli.console import BAD_INPUT, FAILED, INTERRUPTED, SETTINGS, advice, one_line, warn
 from driftglm.exceptions import DriftError
 
 ANYWHERE = {"--debug": "debug", "--quiet": "quiet", "-q": "quiet"}
@@ -41,6 +41,7 @@ class Commands(TyperGroup):
         for name in ("debug", "quiet"):
             setattr(SETTINGS, name, any(ANYWHERE.get(word) == name for word in given))
         given = [word for word in given if word not in ANYWHERE]
+        SETTINGS.options = _options(self, given)
         try:
             returned = super().main(given, prog_name or "driftglm", standalone_mode=False, **extra)
             code = returned if isinstance(returned, int) else 0
@@ -72,6 +73,14 @@ class Commands(TyperGroup):
         return returned
 
 
+def _options(group: TyperGroup, words: Sequence[str]) -> frozenset[str]:
+    """Options of the command that some words call."""
+    command: Any = group
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    return frozenset(name for each in command.params for name in each.opts)
+
+
 def _report(error: BaseException) -> int:
     """Say what went wrong in one line; the exit code."""
     if isinstance(error, KeyboardInterrupt | typer.Abort):
@@ -82,7 +91,7 @@ def _report(error: BaseException) -> int:
     if SETTINGS.debug:
         traceback.print_exception(error)
     code, message = _described(error)
-    sys.stderr.write(f"error: {one_line(message)}\n")
+    sys.stderr.write(f"error: {advice(message)}\n")
     return code
 
 

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from driftglm.cli import options as opt
-from driftglm.cli.console import fail, print_json, say, say_table, waiting, warn
+from driftglm.cli.console import fail, print_json, say, say_table, shows_progress, waiting, warn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,14 +64,14 @@ def fit(  # noqa: PLR0913
         fail(f"{source} does not exist; check the path.")
     with waiting(f"reading {source.name}"):
         corpus = load_text_panel(source, key=key, date=date, text=text, date_format=date_format)
-    with waiting(f"fitting {len(corpus.frame)} documents"):
-        model = fit_documents(
-            corpus,
-            freq=freq,
-            effects=opt.names(effects, list(corpus.frame.columns)) or None,
-            vocabulary=ranks,
-            prior=prior,
-        )
+    model = fit_documents(
+        corpus,
+        freq=freq,
+        effects=opt.names(effects, list(corpus.frame.columns)) or None,
+        vocabulary=ranks,
+        verbose=shows_progress(),
+        prior=prior,
+    )
     model.save(output)
     _print(model, corpus, output, as_json=json)
 

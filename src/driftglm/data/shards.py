@@ -14,7 +14,7 @@ import os
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from driftglm.files import DamagedFileError, unpack
 
 MANIFEST = "manifest.json"
 KIND, FORMAT = "driftglm shards", 1
+MOST_ROWS = 2**48
 Kind = Literal["number", "text", "date"]
 Arrays = dict[str, np.ndarray]
 
@@ -98,11 +99,35 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
                 "again with this version."
             )
         parts = tuple(Part(**part) for part in content.pop("parts"))
-        return Manifest(**content, parts=parts)
+        return _checked(Manifest(**content, parts=parts))
     except DamagedFileError:
         raise
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedFileError(f"{path} cannot be read ({error}).") from error
+
+
+def _checked(manifest: Manifest) -> Manifest:
+    """The same; ValueError if it cannot be what was written."""
+    numbers = (manifest.n_rows, manifest.n_block, manifest.first_block)
+    texts = [manifest.source, *(part.file for part in manifest.parts)]
+    texts += [part.sha256 for part in manifest.parts] + list(manifest.columns)
+    texts += [each for each in (manifest.time, manifest.freq) if each is not None]
+    counts = [manifest.steps, *(part.steps for part in manifest.parts)]
+    numbers += tuple(part.rows for part in manifest.parts)
+    numbers += tuple(count for steps in counts for count in steps.values())
+    if not all(isinstance(each, str) for each in texts):
+        raise ValueError("a name is no text")
+    if not all(type(each) is int and 0 <= each < MOST_ROWS for each in numbers):
+        raise ValueError("a number of rows, of a step or of columns is none")
+    if not manifest.parts or sum(part.rows for part in manifest.parts) != manifest.n_rows:
+        raise ValueError("its parts do not have as many rows as it says")
+    if not set(manifest.columns.values()) <= set(get_args(Kind)):
+        raise ValueError("a column is no number, text or date")
+    if manifest.time is not None and manifest.time not in manifest.columns:
+        raise ValueError("there is no column of that time")
+    if manifest.first_block > max(manifest.n_block - 1, 0):
+        raise ValueError("its block has fewer columns than it leaves out")
+    return manifest
 
 
 def first_used(n_block: int, *, holds_first: bool) -> int:
@@ -123,17 +148,30 @@ def read_arrays(folder: str | os.PathLike[str], part: Part) -> Arrays:
         ) from error
     if hashlib.sha256(data).hexdigest() != part.sha256:
         raise DamagedFileError(f"{part.file} is not as it was written; run `driftglm shard` again.")
-    return unpack(data)[1]
+    arrays = unpack(data)[1]
+    ends = {name: len(array) for name, array in arrays.items() if name.endswith(".missing")}
+    ends |= {name: len(array) for name, array in arrays.items() if name[1:].isdigit()}
+    ends |= {"indptr": len(arrays["indptr"]) - 1} if "indptr" in arrays else {}
+    if any(n_rows != part.rows for n_rows in ends.values()):
+        raise DamagedFileError(f"{part.file} has not the {part.rows} rows that {MANIFEST} says.")
+    return arrays
+
+
+def _array(arrays: Arrays, name: str) -> np.ndarray:
+    """One array of a part."""
+    if name not in arrays:
+        raise DamagedFileError(f"{MANIFEST} has columns that its parts lack ({name!r}).")
+    return arrays[name]
 
 
 def read_column(arrays: Arrays, manifest: Manifest, name: str) -> np.ndarray:
     """One column of a part; what is missing is None, NaN or NaT."""
     key, kind = f"c{list(manifest.columns).index(name)}", manifest.columns[name]
     if kind == "date":
-        return arrays[key].view("datetime64[us]")
+        return _array(arrays, key).view("datetime64[us]")
     if kind == "number":
-        return arrays[key]
-    letters, ends = arrays[f"{key}.letters"].tobytes(), arrays[f"{key}.ends"]
+        return _array(arrays, key)
+    letters, ends = _array(arrays, f"{key}.letters").tobytes(), _array(arrays, f"{key}.ends")
     out = np.array([letters[a:b].decode() for a, b in pairwise(ends)], dtype=object)
     out[arrays[f"{key}.missing"]] = None
     return out
@@ -143,8 +181,10 @@ def read_block(arrays: Arrays, manifest: Manifest, n_rows: int) -> csr_matrix | 
     """The sparse block of a part without the column that no part uses; None if there is none."""
     if not manifest.n_block:
         return None
-    entries = arrays["data"], arrays["indices"], arrays["indptr"]
-    block = csr_matrix(entries, shape=(n_rows, manifest.n_block))
+    entries = [_array(arrays, name) for name in ("data", "indices", "indptr")]
+    if entries[1].max(initial=0) >= manifest.n_block:
+        raise DamagedFileError(f"{MANIFEST} has fewer columns than its parts.")
+    block = csr_matrix(tuple(entries), shape=(n_rows, manifest.n_block))
     return block[:, manifest.first_block :]
 
 

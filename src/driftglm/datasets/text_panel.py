@@ -83,6 +83,7 @@ def load_text_panel(
     """
     source = Path(path).absolute()  # texts are read later, maybe from another working folder
     columns = _Columns(key, date, text, file, date_format)
+    columns.check()
     table = _find(source, "documents") if source.is_dir() else source
     rows = _text_files(source, columns) if table is None else _texts_of(table, columns)
     frame, reader = rows.usable()
@@ -104,6 +105,15 @@ class _Columns:
     text: str
     file: str
     date_format: str | None
+
+    def check(self) -> None:
+        """Raise DataError if a column is to be two things."""
+        names = (self.key, self.date, self.text)
+        if len(set(names)) < len(names):
+            raise DataError(
+                f"keys, dates and texts are in the columns {', '.join(map(repr, names))}, of which "
+                "two are the same; each has a column of its own (key=, date=, text=)."
+            )
 
     def as_text(self, *others: str) -> tuple[str, ...]:
         """Columns of a CSV file that stay as they stand; 01032004 is no number if it is a date."""

@@ -196,3 +196,43 @@ def add_moments_inplace(
                 x = 1.0 if ones else values[k]
                 moments[0, rows[k]] += x * b
                 moments[1, rows[k]] += x * (x - twice) * v
+
+
+@kernel
+def vote_inplace(
+    entries: Entries, start: int, stop: int, weights: FloatArray, out: FloatArray
+) -> None:
+    """The one value that more than half of a column's entries may have, its lead, and their weight.
+
+    Boyer and Moore's vote: a value with more than half of the weight wins, whatever the order.
+    """
+    values, rows, segments = entries
+    for i in range(start, stop):
+        leader = lead = total = 0.0
+        for k in range(segments[i, 0], segments[i, segments.shape[1] - 1]):
+            weight = weights[rows[k]]
+            total += weight
+            if values[k] == leader:
+                lead += weight
+            elif weight <= lead:
+                lead -= weight
+            else:
+                leader, lead = values[k], weight - lead
+        out[0, i], out[1, i], out[2, i] = leader, lead, total
+
+
+@kernel
+def equal_inplace(
+    entries: Entries, start: int, stop: int, value: FloatArray, weights: FloatArray, out: Pair
+) -> None:
+    """How many entries of every step are equal to a value of each column, and their weight."""
+    values, rows, segments = entries
+    counts, mass = out
+    for i in range(start, stop):
+        if value[i] == 0.0:
+            continue
+        for t in range(segments.shape[1] - 1):
+            for k in range(segments[i, t], segments[i, t + 1]):
+                if values[k] == value[i]:
+                    counts[i, t] += 1.0
+                    mass[i, t] += weights[rows[k]]

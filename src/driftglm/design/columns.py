@@ -25,7 +25,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from driftglm._threads import parallel_for, ranges
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import column_kernels as kernels
 from driftglm.design.base import (
     NO_EFFECTS,
@@ -44,6 +44,8 @@ from driftglm.design.scores import Scores, scores_of
 ROUNDING = kernels.ROUNDING
 OTHERS = 1e-11
 """A column of two values may seem to have others by this share of their squared distance."""
+MORE_THAN_HALF = 0.5 * (1.0 + 1e-9)
+"""What a sum of weights is compared with that may be half of all: its last digits do not count."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +132,10 @@ class ColumnDesign:
         """The same design with every column's weighted mean taken off.
 
         `per_step_share` (n_timesteps,) is the weight of a step's mean in what is taken off there,
-        that of the mean over all steps being the rest; zero if not given. Where a column is zero in
-        all rows of a step, nothing is taken off: it would compete with the intercept there, with a
-        coefficient of any size. A step without rows takes the center of the step before it, or
-        after it at the start.
+        that of the mean over all steps being the rest; zero if not given. Where all rows of a step
+        have the usual value of a column (see `usual`), it is that value, so that nothing is left
+        that would compete with the intercept there, with a coefficient of any size. A step without
+        rows takes the center of the step before it, or after it at the start.
         """
         sums, counts = self.sums(weights), self.by_step(weights)
         means = sums.sum(axis=1) / weights.sum()
@@ -141,7 +143,8 @@ class ColumnDesign:
         center = np.repeat(means[:, None], seen.size, axis=1)
         if per_step_share is not None:
             center += per_step_share[seen] * (sums[:, seen] / counts[seen] - means[:, None])
-        center[np.diff(self.segments, axis=1)[:, seen] == 0] = 0.0
+        usual, throughout = self.usual(weights)
+        center = np.where(throughout[:, seen], usual[:, None], center)
         before = np.searchsorted(seen, np.arange(self.n_timesteps), side="right") - 1
         # Picking columns leaves them one after the other; kernels ask for a feature's steps.
         center = np.ascontiguousarray(center[:, np.maximum(before, 0)])
@@ -151,6 +154,45 @@ class ColumnDesign:
         shift = np.where(is_full, means, 0.0)
         values = self._shifted(np.flatnonzero(is_full), shift)
         return dataclasses.replace(self, values=values, center=center - shift[:, None], shift=shift)
+
+    def usual(self, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """(n_features,) the value with more than half of the weight, and steps that are all it.
+
+        Most columns that have one are zero as a rule. That it may be any number makes fits the same
+        wherever a column has its zero, and whichever value of an indicator is coded as one. The
+        second is (n_features, n_timesteps): none where no value has more than half.
+        """
+        leader, lead, among = self.votes(weights)
+        total = weights.sum()
+        value = np.where(lead > total - among, leader, 0.0)
+        counts, mass = self.equal_to(value, weights)
+        rows, heavy = np.diff(self.step_offsets), mass.sum(axis=1)
+        zero = value == 0.0
+        counts[zero] = (rows - np.diff(self.segments, axis=1))[zero]
+        heavy[zero] = total - among[zero]
+        return value, (counts == rows) & (rows > 0) & (heavy > MORE_THAN_HALF * total)[:, None]
+
+    def votes(self, weights: FloatArray) -> FloatArray:
+        """(3, n_features): see `kernels.vote_inplace`."""
+        if self._only_ones:
+            total = self.sums(weights).sum(axis=1)
+            return np.stack([np.ones(self.n_features), total, total])
+        out = np.empty((3, self.n_features))
+        entries, parts = self._entries, ranges(self.n_features, self.threads)
+        vote = kernels.vote_inplace
+        parallel_for(lambda a, b: vote(entries, a, b, weights, out), parts, self.threads)
+        return out
+
+    def equal_to(self, value: FloatArray, weights: FloatArray) -> FloatArray:
+        """(2, n_features, n_timesteps) entries equal to a value that is not zero, their weight."""
+        if self._only_ones:
+            ones = np.diff(self.segments, axis=1).astype(np.float64), self.sums(weights)
+            return np.stack(ones) * (value != 0.0)[:, None]
+        out = np.zeros((2, self.n_features, self.n_timesteps))
+        entries, parts = self._entries, ranges(self.n_features, self.threads)
+        count, pair = kernels.equal_inplace, (out[0], out[1])
+        parallel_for(lambda a, b: count(entries, a, b, value, weights, pair), parts, self.threads)
+        return out
 
     def _shifted(self, full: IntArray, shift: FloatArray) -> FloatArray:
         """The values without the shift of the columns in `full`.

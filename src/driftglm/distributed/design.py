@@ -15,7 +15,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design import ColumnDesign, UpdateBlock
 from driftglm.design.base import (
     NO_EFFECTS,
@@ -30,7 +30,8 @@ from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.columns import ROUNDING, without_rounding
 from driftglm.distributed.cells import CellMap, CellSums, CellWork
 from driftglm.distributed.engine import Engine
-from driftglm.distributed.gram import full_gram
+from driftglm.distributed.gram import centered_gram, full_gram
+from driftglm.distributed.votes import counted
 from driftglm.distributed.worker import Change
 
 N_WEIGHED = 3
@@ -57,6 +58,7 @@ class Memory:
     weighed: OrderedDict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=OrderedDict)
     grams: OrderedDict[bytes, Products] = field(default_factory=OrderedDict)
     cells: CellMap | None = None
+    usual: dict[bytes, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
     moments: tuple[Change, FloatArray] | None = None
     passes: int = 0
     scores: int = 0
@@ -145,6 +147,21 @@ class WorkerDesign(ColumnDesign):
                 del memory[recent[0]]
         memory.move_to_end(key)
         return memory[key]
+
+    def usual(self, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """The usual value of every column; known after the shift too, which hides it."""
+        known, key = self.memory.usual, _digest(weights)
+        known[key] = known[key] if key in known else super().usual(weights)
+        return known[key]
+
+    def votes(self, weights: FloatArray) -> FloatArray:
+        """(3, n_features), see `counted`."""
+        return counted(self.engine.ask("vote", lambda n: (weights[self.engine.where[n]], None)))
+
+    def equal_to(self, value: FloatArray, weights: FloatArray) -> FloatArray:
+        """(2, n_features, n_timesteps) entries equal to a value a column, and their weight."""
+        answers = self.engine.ask("vote", lambda n: (weights[self.engine.where[n]], value))
+        return self.engine.total(answers, self.n_timesteps)
 
     def single_values(self) -> FloatArray:
         """(n_features,) |c| of columns whose entries are all c; 0 for other columns."""
@@ -321,7 +338,7 @@ class _Pass:
         rest = steps[1] - steps[0] * steps[2]
         gradient -= steps[0] * sums + center * rest
         raw = np.einsum("iti->it", gram).copy()
-        gram = _centered_gram(gram, center, sums, steps[2])
+        gram = centered_gram(gram, center, sums, steps[2])
         squares = np.einsum("iti->it", gram)
         squares = without_rounding(squares, raw) if center.any() else squares.copy()
         before = beta[features], variance[features]
@@ -406,17 +423,6 @@ class _Pass:
             lambda n: told(n, max(0, count - 1), begins=count == 0),
             lambda n: told(n, 0, begins=True),
         )
-
-
-def _centered_gram(
-    gram: FloatArray, center: FloatArray, sums: FloatArray, total: FloatArray
-) -> FloatArray:
-    """(m, T, m) of the centred columns: G - c_i s_j - s_i c_j + c_i c_j S."""
-    if not center.any():
-        return gram
-    c, s = center[:, :, None], sums[:, :, None]
-    both = c * (total[:, None] * center.T)[None]
-    return np.asarray(gram - c * sums.T[None] - s * center.T[None] + both)
 
 
 def _update(

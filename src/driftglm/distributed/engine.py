@@ -31,6 +31,8 @@ PATIENCE = 60.0
 """Seconds to wait for a worker where there is none."""
 FAREWELL = 5.0
 """Seconds the end of a fit waits for workers to free what they hold."""
+STUCK = 40.0
+"""Seconds that a task may wait for a worker which Dask has paused for want of memory."""
 WAKE = 1.0
 """Seconds between looks at whether workers are still there."""
 TIDY = 8 * 2**20
@@ -225,7 +227,7 @@ class Engine:
             if self.client.status != "running":
                 raise dask_distributed().CancelledError(f"the client is {self.client.status}")
             try:
-                workers = list(self.client.scheduler_info(n_workers=-1)["workers"])
+                workers = list(self._known())
             except (OSError, TimeoutError) as error:
                 raise dask_distributed().CancelledError("no answer of the scheduler") from error
             if workers:
@@ -235,6 +237,31 @@ class Engine:
             f"the Dask cluster has had no worker for {PATIENCE:.0f} seconds; add workers and fit "
             "again."
         )
+
+    def _known(self) -> dict[str, Any]:
+        """What the scheduler knows of its workers, by address."""
+        return dict(self.client.scheduler_info(n_workers=-1)["workers"])
+
+    def _check_paused(self, waiting: set[str], since: dict[str, float]) -> dict[str, float]:
+        """When those that are waited for were paused; raises where that is too long ago.
+
+        Dask starts no task on a worker that holds too much, and what it holds may well be what it
+        took to start: libraries, and blocks in the making.
+        """
+        now, found = time.monotonic(), {}
+        for address, worker in self._known().items():
+            if address not in waiting or worker.get("status") != "paused":
+                continue
+            found[address] = since.get(address, now)
+            if now - found[address] > STUCK:
+                limit, used = worker["memory_limit"], worker["metrics"]["memory"]
+                raise EngineError(
+                    f"the Dask worker {address} has been paused for {STUCK:.0f} seconds: it uses "
+                    f"{used / 2**20:.0f} MiB and its memory limit is {limit / 2**20:.0f} MiB. "
+                    "Give workers more memory (memory_limit=), or use more of them or smaller "
+                    "partitions."
+                )
+        return found
 
     def _finished(self, submissions: Sequence[Submission]) -> list[Any]:
         """Results of tasks, once all are done; raises where none will come.
@@ -246,12 +273,15 @@ class Engine:
         wait = dask_distributed().wait
         asked = [worker for worker, _ in submissions]
         futures = [submit(worker) for worker, submit in submissions]
+        paused_at: dict[str, float] = {}
         while True:
             try:
                 wait(futures, timeout=WAKE)
                 break
             except TimeoutError:
                 workers = sorted(self._workers())
+            waiting = {w for w, f in zip(asked, futures, strict=True) if f.status == "pending"}
+            paused_at = self._check_paused(waiting, paused_at)
             for k, future in enumerate(futures):
                 if future.status == "pending" and asked[k] not in workers:
                     asked[k] = workers[k % len(workers)]

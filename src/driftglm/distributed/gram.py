@@ -114,3 +114,14 @@ def _fill_inplace(
             block[rows[k] - first, i] = values[k]
             k += 1
         position[i] = k
+
+
+def centered_gram(
+    gram: FloatArray, center: FloatArray, sums: FloatArray, total: FloatArray
+) -> FloatArray:
+    """(m, T, m) of the centred columns: G - c_i s_j - s_i c_j + c_i c_j S."""
+    if not center.any():
+        return gram
+    c, s = center[:, :, None], sums[:, :, None]
+    both = c * (total[:, None] * center.T)[None]
+    return np.asarray(gram - c * sums.T[None] - s * center.T[None] + both)

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from driftglm._typing import IntArray, MatrixLike
 from driftglm.distributed.client import Client
 from driftglm.distributed.shards import Shards, read_features
-from driftglm.distributed.worker import shape_of
 from driftglm.exceptions import DataError
 
 Remote = Any
@@ -157,3 +156,9 @@ def folder_of(X: object) -> Shards | None:
     if isinstance(X, Shards):
         return X
     return Shards(Path(X)) if isinstance(X, str | os.PathLike) else None
+
+
+def shape_of(block: MatrixLike) -> tuple[int, int]:
+    """Rows and columns of a block; -1 columns of a vector."""
+    shape = block.shape if hasattr(block, "shape") else np.shape(block)
+    return int(shape[0]), int(shape[1]) if len(shape) > 1 else -1

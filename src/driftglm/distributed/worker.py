@@ -31,6 +31,7 @@ from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import Packed, block_gram
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
+from driftglm.distributed.votes import vote
 
 LOST, UNTOLD = "lost", "untold"
 """Answers of a worker without the partition, and of one without what it was told about it."""
@@ -191,6 +192,10 @@ class Partition:
             part.weigh_inplace(curvature, np.arange(part.n_features), *out)
             found.append(out)
         return np.concatenate(found, axis=1)
+
+    def vote(self, weights: FloatArray, value: FloatArray | None) -> FloatArray:
+        """What is asked for the usual value of every column."""
+        return vote(self._features, weights, value)
 
     def moments(self, change: Change) -> FloatArray:
         """(2, n_rows) what some features add to mean and variance of eta."""
@@ -421,12 +426,6 @@ def forget(fit_id: str) -> None:
             for path in store.folder.glob("*-scores"):
                 path.unlink()
             store.folder.rmdir()
-
-
-def shape_of(block: MatrixLike) -> tuple[int, int]:
-    """Rows and columns of a block; -1 columns of a vector."""
-    shape = block.shape if hasattr(block, "shape") else np.shape(block)
-    return int(shape[0]), int(shape[1]) if len(shape) > 1 else -1
 
 
 def _store(fit_id: str) -> Store | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -16,7 +15,6 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm._jit import announce_compilation
 from driftglm._threads import n_threads
 from driftglm._typing import FloatArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
@@ -48,7 +46,7 @@ from driftglm.fitting.reading import Given, Reading
 from driftglm.fitting.settings import NoiseName, Seasonality, Settings
 from driftglm.fitting.starts import Init
 from driftglm.fitting.worker_rows import IN_THIS_PROCESS, Workers
-from driftglm.plots.labels import Features
+from driftglm.plots.labels import Features, Names
 from driftglm.priors import Learned, PathPrior, Prior, prior_named
 from driftglm.registry import PRIORS
 from driftglm.solvers import StopReason
@@ -209,7 +207,6 @@ class DriftEstimator(
 
     def _fit_given(self, X: MatrixLike, given: Given, workers: Workers) -> Self:
         """The common part of every `fit`."""
-        announce_compilation(sys.stderr)
         require_time(X, given.time, self.time)
         X, time = split_time(X, given.time, self.time, self.freq)
         given = replace(given, time=time)
@@ -312,10 +309,10 @@ class DriftEstimator(
             warn(said, DataWarning)
         self._warn_of_draws()
 
-    def columns_said(self) -> str | None:
+    def columns_said(self, feature_names: Names = None) -> str | None:
         """What `fit` warns of: columns that cannot be told from something else; None if none."""
         check_is_fitted(self, "coef_path_")
-        return self._notes.warning(self._names(None))
+        return self._notes.warning(self._names(feature_names))
 
     def _set_coef(self) -> None:
         """The coefficients `predict(X)` uses, in the shape of a regressor or of a classifier."""

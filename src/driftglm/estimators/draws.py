@@ -20,7 +20,7 @@ from driftglm.families import Family
 from driftglm.fitting.fits import Fit
 from driftglm.fitting.outcome import Forecaster
 from driftglm.fitting.reading import exposure_of, trials_of
-from driftglm.fitting.row_draws import eta_draws
+from driftglm.fitting.row_draws import effect_draws, eta_draws
 from driftglm.fitting.sampled import SampledFit
 from driftglm.plots.labels import Names, feature_names_of
 from driftglm.solvers.sampling import Sampling
@@ -67,6 +67,9 @@ class JointDraws:
     @property
     @abstractmethod
     def _fits(self) -> tuple[Fit, ...]: ...
+
+    @abstractmethod
+    def _group_numbers(self, groups: VectorLike, n_rows: int) -> IntArray | None: ...
 
     def _sampled(self) -> SampledFit:
         """The only response, which was sampled."""
@@ -158,8 +161,6 @@ class JointDraws:
     ) -> np.ndarray:
         """(n_draws, n_rows) of y; `given` are exposure, trials and groups."""
         exposure, trials, groups = given
-        if groups is not None:
-            raise DataError("the model was fitted without groups; leave them out.")
         if not isinstance(n_draws, Integral) or n_draws < 1:
             raise DataError(f"n_draws={n_draws!r}; pass a whole number, 1 or more.")
         rows, codes = self._read_new(X, time)
@@ -167,6 +168,8 @@ class JointDraws:
         drawn = eta_draws(self._forecaster, rows, codes, int(n_draws), rng, hold=self._holds)
         if (number := trials_of(trials, rows.shape[0])) is not None:
             family = family.with_trials(number)
+        if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
+            drawn[0][:] += effect_draws(self._forecaster, numbers, codes, int(n_draws), rng)
         added, certain = exposure_of(family, exposure, rows.shape[0]), np.zeros(rows.shape[0])
         out = np.empty((int(n_draws), rows.shape[0]))
         for s, (eta, noise, shape) in enumerate(zip(*drawn, strict=True)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from numbers import Real
@@ -15,7 +14,6 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from driftglm._jit import announce_compilation
 from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.estimators.base import DriftEstimator, Extrapolate, prior_of
@@ -211,7 +209,6 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         Documents without tokens say nothing and are left out; a step without documents takes the
         background of the step before it, and its coefficients from the steps around it.
         """
-        announce_compilation(sys.stderr)
         require_time(effects, time, self.time)
         effects, time = split_time(effects, time, self.time, self.freq)
         warn_indicators(counts)

@@ -15,10 +15,9 @@ from sklearn.utils.validation import _num_samples
 
 from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm.data.timesteps import Labels, fit_axis
-from driftglm.evaluation.contestants import take
+from driftglm.evaluation.contestants import goes_on, take
 from driftglm.exceptions import DataError
 from driftglm.plots.labels import feature_names_of
-from driftglm.priors import Learned
 
 
 @dataclass(frozen=True)
@@ -150,9 +149,7 @@ def _refits(
 ) -> Iterator[tuple[int, BaseEstimator]]:
     """The model as of every step with rows, from the `first` of them on."""
     # Only the learned prior goes on from a fit; with the others `update` is a new search.
-    prior = getattr(model, "prior", None)
-    learned = isinstance(prior, Learned) or prior == "learned"
-    warm = warm_start and learned and hasattr(model, "update")
+    warm = warm_start and goes_on(model)
     current = None
     for code in np.unique(codes)[max(first - 1, 0) :]:
         if current is not None and warm:

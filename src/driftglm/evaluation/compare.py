@@ -24,6 +24,7 @@ from driftglm.evaluation.comparison import Comparison
 from driftglm.evaluation.contestants import (
     Data,
     check_models,
+    goes_on,
     split_pipeline,
     takes_groups,
     takes_trials,
@@ -38,13 +39,16 @@ from driftglm.evaluation.tasks import (
     FitTask,
     Runner,
     Task,
+    UpdateTask,
     losses_of,
     mean_loss,
     observed_probability,
+    run_by_name,
 )
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.files import StrPath
 from driftglm.fitting.identity import OPENINGS
+from driftglm.plots.labels import Names
 from driftglm.registry import registered_outside, resolve
 
 N_CLASSES = 2
@@ -67,6 +71,8 @@ def compare(  # noqa: PLR0913
     sample_weight: VectorLike = None,
     exposure: VectorLike = None,
     groups: VectorLike = None,
+    warm_start: bool = False,
+    feature_names: Names = None,
     verbose: bool | None = None,
 ) -> Comparison:
     """Predict every test step by every model fitted to the steps before it.
@@ -98,6 +104,10 @@ def compare(  # noqa: PLR0913
         other data, settings or versions are never mixed in; several runs may share it
     sample_weight, exposure : (n_rows,) weights for fits, tuning and the table's means; exposures
     groups : (n_rows,) ids of what rows have in common, for learned priors and `hold_out_groups`
+    warm_start : fit models with the learned prior before the first test step only, and go on by
+        ``update`` from one to the next. That sees earlier rows only as well; it is several times as
+        fast and may end at a slightly different optimum. Not of pipelines and windows
+    feature_names : names of the columns of X for warnings about them, where X has none
     verbose : show a progress bar on standard error; None: only on a terminal
 
     Examples
@@ -121,7 +131,8 @@ def compare(  # noqa: PLR0913
     finals = {name: split_pipeline(m)[1] for name, m in models.items()}
     given = _read(X, y, time, splitter, sample_weight, exposure)
     data = _with_trials(_with_groups(given, groups, finals, splitter), finals)
-    parts = _candidates(models, grids), data, splitter, find_metric(metric, finals)
+    data = dataclasses.replace(data, names=_column_names(X, feature_names))
+    parts = _candidates(models, grids), data, splitter, find_metric(metric, finals), warm_start
     runner = Runner(data, n_jobs, _open_cache(cache_dir, data), verbose, find_client(client))
     return Contest(models, *parts).play(runner, tune)
 
@@ -135,19 +146,25 @@ class Contest:
     data: Data
     splitter: RollingOrigin
     metric: Metric | Score
+    warm_start: bool = False
 
     def play(self, runner: Runner, tune: str) -> Comparison:
         """Tune, then fit and predict every test step."""
         data = self.data
         folds = self.splitter.folds(data.time, data.codes.size, data.groups)
-        tuned = self._tuned(runner, folds, tune)
-        tasks = [
-            FitTask(name, model, params, self.metric, fold)
-            for name, model in self.models.items()
-            for fold, params in zip(folds, tuned[name], strict=True)
-        ]
-        pieces = iter(runner.run(tasks, "fitting"))
-        found = {name: list(itertools.islice(pieces, len(folds))) for name in self.models}
+        tuned = {name: [sets[0]] * len(folds) for name, sets in self.candidates.items()}
+        tuning = self._tuning_folds(folds, tune)
+        searches = {n: self._tuning_tasks(n, tuning) for n in self.models if self._is_open(n)}
+        # Fits that wait for nothing are made beside the searches.
+        ready = self._tasks(folds, {n: tuned[n] for n in self.models if n not in searches})
+        pieces = run_by_name(runner, ready | searches, "tuning" if searches else "fitting")
+        for name in searches:
+            tried = iter(pieces.pop(name))
+            choices = [self._choice(name, fold, tried) for fold in tuning]
+            tuned[name] = choices * (len(folds) // len(choices))
+        chosen = self._tasks(folds, {name: tuned[name] for name in searches})
+        pieces |= run_by_name(runner, chosen, "fitting")
+        found = {name: _by_fold(folds, pieces[name]) for name in self.models}
         left_out = _left_out(found, self.metric.name)
         remaining = {name: parts for name, parts in found.items() if name not in left_out}
         facts = {
@@ -157,6 +174,32 @@ class Contest:
             | left_out,
         }
         return self._comparison(folds, remaining, facts)
+
+    def _tasks(self, folds: list[Fold], tuned: dict[str, list[Params]]) -> dict[str, list[Task]]:
+        """Of every model a task a fold, or one for all where a fit goes on from the one before."""
+        out: dict[str, list[Task]] = {}
+        in_turn = {name for name in tuned if self.warm_start and goes_on(self.models[name])}
+        in_turn &= set(tuned) if self._grow(folds) else set()
+        # What takes longest comes first.
+        for name in sorted(tuned, key=lambda name: name not in in_turn):
+            model, sets = self.models[name], tuned[name]
+            if name in in_turn and all(params is sets[0] for params in sets):
+                out[name] = [UpdateTask(name, model, sets[0], self.metric, tuple(folds))]
+            else:
+                out[name] = [
+                    FitTask(name, model, params, self.metric, fold)
+                    for params, fold in zip(sets, folds, strict=True)
+                ]
+        return out
+
+    def _grow(self, folds: list[Fold]) -> bool:
+        """Whether every fold trains on the rows of the fold before and on later steps."""
+        codes = self.data.codes
+        return all(
+            np.isin(one.train, two.train).all()
+            and not (codes[np.setdiff1d(two.train, one.train)] <= codes[one.train].max()).any()
+            for one, two in itertools.pairwise(folds)
+        )
 
     def _comparison(
         self, folds: list[Fold], found: dict[str, list[Piece]], facts: dict[str, Any]
@@ -184,23 +227,21 @@ class Contest:
 
     # ------------------------------------------------------------------- tuning
 
-    def _tuned(self, runner: Runner, folds: list[Fold], tune: str) -> dict[str, list[Params]]:
-        """Parameters of every model for every test fold."""
-        out = {name: [sets[0]] * len(folds) for name, sets in self.candidates.items()}
-        open_models = [n for n, sets in self.candidates.items() if len(sets) > 1 or self._chains(n)]
-        if not open_models:
-            return out
+    def _is_open(self, name: str) -> bool:
+        """Whether there is something to choose."""
+        return len(self.candidates[name]) > 1 or self._chains(name)
+
+    def _tuning_folds(self, folds: list[Fold], tune: str) -> list[Fold]:
+        """What models are tuned on: one fold for all test folds, or one for each; none if none is.
+
+        Steps for it are asked for only if a model has something to choose.
+        """
         rows = self.data.time, self.data.codes.size, self.data.groups
+        if not any(self._is_open(name) for name in self.models):
+            return []
         if tune == "dev":
-            tuning = [self.splitter.dev_fold(*rows)]
-        else:
-            tuning = [self.splitter.fold_before(fold, *rows) for fold in folds]
-        tasks = [task for name in open_models for task in self._tuning_tasks(name, tuning)]
-        pieces = iter(runner.run(tasks, "tuning"))
-        for name in open_models:
-            choices = [self._choice(name, fold, pieces) for fold in tuning]
-            out[name] = choices * (len(folds) // len(choices))
-        return out
+            return [self.splitter.dev_fold(*rows)]
+        return [self.splitter.fold_before(fold, *rows) for fold in folds]
 
     def _chains(self, name: str) -> bool:
         """Whether a baseline tunes itself: it has no grid, as a grid that is given is used."""
@@ -276,6 +317,16 @@ def _with_groups(
     return dataclasses.replace(data, groups=labels[numbers])
 
 
+def _column_names(X: MatrixLike, given: Names) -> tuple[str, ...] | None:
+    """Names for warnings; DataError unless there is one a column."""
+    if given is None:
+        return None
+    names, shape = tuple(map(str, given)), np.shape(X)
+    if shape[1:] != (len(names),):
+        raise DataError(f"feature_names has {len(names)} names for X of shape {shape}.")
+    return names
+
+
 def _with_trials(data: Data, finals: dict[str, BaseEstimator]) -> Data:
     """With y taken for successes and failures, if it has columns and a model wants them."""
     wanted = any(takes_trials(final) for final in finals.values())
@@ -323,11 +374,25 @@ def _shown(data: Data, rows: IntArray, prediction: FloatArray) -> FloatArray:
     return prediction[:, 1] if binary else observed_probability(data, rows, prediction)
 
 
+def _by_fold(folds: list[Fold], pieces: list[Piece]) -> list[Piece]:
+    """A piece a fold; what is said of all is said of the first."""
+    facts, arrays = pieces[0]
+    if len(pieces) == len(folds) or not arrays:
+        return pieces
+    ends = np.cumsum([fold.test.size for fold in folds])[:-1]
+    parts = {key: np.split(values, ends) for key, values in arrays.items()}
+    nothing: dict[str, Any] = {"seconds": 0.0, "warnings": []}
+    return [
+        (nothing if k else facts, {key: each[k] for key, each in parts.items()})
+        for k in range(len(folds))
+    ]
+
+
 def _said(folds: list[Fold], pieces: list[Piece]) -> list[str]:
     """What fits warned of, and at which step."""
     return [
         f"step {fold.step}: {said}"
-        for fold, (facts, _) in zip(folds, pieces, strict=True)
+        for fold, (facts, _) in zip(folds, pieces, strict=False)  # one, if it was left out
         for said in facts["warnings"]
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm._warnings import warn
 from driftglm.data.timesteps import TimeAxis
-from driftglm.exceptions import DataError
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import family_named
+from driftglm.fitting.identity import unsaid
+from driftglm.priors import Learned
 from driftglm.registry import FAMILIES, PRIORS, resolve
 
 
@@ -35,6 +38,8 @@ class Data:
     """Whether y has two columns, successes and failures."""
     groups: np.ndarray | None = None
     """Ids of what rows have in common."""
+    names: tuple[str, ...] | None = None
+    """Names of the columns of X, where X does not have them."""
 
     def counts(self, rows: IntArray) -> FloatArray:
         """Successes and failures of some rows."""
@@ -69,7 +74,7 @@ class Data:
     def extras(self, rows: IntArray, model: BaseEstimator, method: str) -> dict[str, Any]:
         """What else a method of a model accepts about these rows."""
         accepted = inspect.signature(getattr(model, method)).parameters
-        weights = self.sample_weight if method == "fit" else None
+        weights = self.sample_weight if method in {"fit", "update"} else None
         numbers = {"sample_weight": weights, "exposure": self.exposure}
         found = {n: v[rows] for n, v in numbers.items() if v is not None and n in accepted}
         if self.groups is not None and "groups" in accepted and takes_groups(model):
@@ -118,14 +123,6 @@ def prepared(model: BaseEstimator, params: Mapping[str, object]) -> Any:
     return clone(model).set_params(**{name: clone(v, safe=False) for name, v in params.items()})
 
 
-def predictions(
-    model: BaseEstimator, params: Mapping[str, object], data: Data, train: IntArray, test: IntArray
-) -> FloatArray:
-    """Fit on some rows, predict others; see `fitted` and `predicted`."""
-    final, X_new = fitted(prepared(model, params), data, train, test)
-    return predicted(final, X_new, data, test)
-
-
 def fitted(model: Any, data: Data, train: IntArray, test: IntArray) -> tuple[Any, Any]:
     """The last step of a model, fitted, and the test rows as it takes them.
 
@@ -133,8 +130,59 @@ def fitted(model: Any, data: Data, train: IntArray, test: IntArray) -> tuple[Any
     """
     transform, final, _ = split_pipeline(model)
     X, X_new = _transformed(transform, data, train, test)
-    final.fit(X, take(data.y, train), **data.extras(train, final, "fit"))
+    names = _names(transform, data)
+    if names is None or not hasattr(final, "columns_said"):
+        final.fit(X, take(data.y, train), **data.extras(train, final, "fit"))
+        return final, X_new
+    with unsaid():  # it may not know what its columns are called
+        final.fit(X, take(data.y, train), **data.extras(train, final, "fit"))
+    known = names if len(names) == final.n_features_in_ else None  # one of them may be the time
+    if (said := final.columns_said(known)) is not None:
+        warn(said, DataWarning)
     return final, X_new
+
+
+def goes_on(model: object) -> bool:
+    """Whether `update` goes on from a fit: with other priors it is a new search."""
+    prior = getattr(model, "prior", None)
+    return hasattr(model, "update") and (isinstance(prior, Learned) or prior == "learned")
+
+
+def fitted_in_turn(model: Any, data: Data, trains: Sequence[IntArray]) -> Iterator[Any]:
+    """The model fitted to the first rows, then updated with what each of the next adds.
+
+    Where an update is refused, as of rows of a new class, the model is fitted anew.
+    """
+    final, seen = model.set_params(keep_data=True), trains[0][:0]
+    for train in trains:
+        added = train[~np.isin(train, seen)]
+        if added.size:
+            final = _after(final, data, train, added) if seen.size else _anew(final, data, train)
+        seen = train
+        yield final
+
+
+def _after(final: Any, data: Data, train: IntArray, added: IntArray) -> Any:
+    extras = data.extras(added, final, "update")
+    try:
+        return final.update(take(data.X, added), take(data.y, added), **extras)
+    except DataError:
+        return _anew(final, data, train)
+
+
+def _anew(final: Any, data: Data, train: IntArray) -> Any:
+    extras = data.extras(train, final, "fit")
+    return clone(final).fit(take(data.X, train), take(data.y, train), **extras)
+
+
+def _names(transform: Any, data: Data) -> list[str] | None:
+    """Of the columns that the last step of a model takes; None if they are not known here."""
+    if transform is None:
+        return None if data.names is None else list(data.names)
+    try:
+        return [str(name) for name in transform.get_feature_names_out()]
+    except (AttributeError, ValueError):  # a transformer that has none, or not for such input
+        return None
 
 
 def predicted(final: Any, X_new: Any, data: Data, test: IntArray) -> FloatArray:

@@ -13,12 +13,9 @@ from driftglm._typing import FloatArray, IntArray, MatrixLike
 from driftglm.baselines.with_errors import class_distribution
 from driftglm.evaluation.contestants import (
     Data,
-    fitted,
     is_mode,
     is_text,
     predicted,
-    prepared,
-    split_pipeline,
     take,
 )
 from driftglm.exceptions import DataError
@@ -90,22 +87,11 @@ def points_only(final: BaseEstimator) -> str:
     )
 
 
-def scored(
-    score: Score,
-    model: BaseEstimator,
-    params: dict[str, Any],
-    data: Data,
-    rows: tuple[IntArray, IntArray],
-) -> Scored:
+def scored(score: Score, final: BaseEstimator, X_new: Any, data: Data, test: IntArray) -> Scored:
     """Prediction, loss, PIT and widths of the test rows; or why there are none, under "left_out".
 
-    `rows` are those to train on and those to test on.
+    `final` is fitted, and `X_new` are the test rows as it takes them.
     """
-    test = rows[1]
-    ready = prepared(model, params)
-    if reason := points_only(split_pipeline(ready)[1]):
-        return {"left_out": reason}, {}
-    final, X_new = fitted(ready, data, *rows)
     found = {"prediction": predicted(final, X_new, data, test)}
     y = data.counts(test)[:, 0] if data.of_trials else data.target(test)
     try:

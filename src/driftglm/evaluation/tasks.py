@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time as clock
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,10 @@ from driftglm.evaluation.cache import Cache, Piece
 from driftglm.evaluation.contestants import (
     Data,
     chain_predictions,
-    predictions,
+    fitted,
+    fitted_in_turn,
+    predicted,
+    prepared,
     split_pipeline,
     take,
 )
@@ -53,13 +57,62 @@ class FitTask:
     def run(self, data: Data) -> Piece:
         """The predictions, and how long they took."""
         began = clock.perf_counter()
-        facts: dict[str, Any] = {}
-        rows = self.fold.train, self.fold.test
-        if isinstance(self.metric, Score):
-            facts, arrays = scored(self.metric, self.model, self.params, data, rows)
-        else:
-            arrays = {"prediction": predictions(self.model, self.params, data, *rows)}
+        model, test = prepared(self.model, self.params), self.fold.test
+        if reason := _why_not(self.metric, model):
+            return {"left_out": reason, "seconds": 0.0}, {}
+        final, X_new = fitted(model, data, self.fold.train, test)
+        facts, arrays = _judged(self.metric, final, X_new, data, test)
         return facts | {"seconds": clock.perf_counter() - began}, arrays
+
+
+@dataclass(frozen=True)
+class UpdateTask:
+    """Fit a model before the first of some folds, and go on from there to each of the next.
+
+    Every fold trains on the rows of the fold before and on those of later steps. The piece has the
+    test rows of all folds, one after the other.
+    """
+
+    name: str
+    model: BaseEstimator
+    params: dict[str, Any]
+    metric: Metric | Score
+    folds: tuple[Fold, ...]
+
+    def settings(self) -> tuple[Any, ...]:
+        """All that the outcome depends on, beside the data."""
+        rows = [(fold.train, fold.test) for fold in self.folds]
+        own = ("update", self.model, self.params, rows)
+        return (*own, self.metric) if isinstance(self.metric, Score) else own
+
+    def run(self, data: Data) -> Piece:
+        """The predictions of all folds, and how long they took."""
+        began = clock.perf_counter()
+        model = prepared(self.model, self.params)
+        if reason := _why_not(self.metric, model):
+            return {"left_out": reason, "seconds": 0.0}, {}
+        found = []
+        fits = fitted_in_turn(model, data, [fold.train for fold in self.folds])
+        for final, fold in zip(fits, self.folds, strict=True):
+            X_new = take(data.X, fold.test)
+            facts, arrays = _judged(self.metric, final, X_new, data, fold.test)
+            if facts:
+                return facts | {"seconds": 0.0}, {}
+            found.append(arrays)
+        arrays = {key: np.concatenate([each[key] for each in found]) for key in found[0]}
+        return {"seconds": clock.perf_counter() - began}, arrays
+
+
+def _why_not(metric: Metric | Score, model: BaseEstimator) -> str:
+    """Why a model cannot be judged by a metric, before it is fitted; "" if it may be."""
+    return points_only(split_pipeline(model)[1]) if isinstance(metric, Score) else ""
+
+
+def _judged(metric: Metric | Score, final: BaseEstimator, X: Any, data: Data, test: Any) -> Piece:
+    """Predictions of a fitted model, and what is stored of its distributions."""
+    if isinstance(metric, Score):
+        return scored(metric, final, X, data, test)
+    return {}, {"prediction": predicted(final, X, data, test)}
 
 
 @dataclass(frozen=True)
@@ -104,7 +157,7 @@ class ChainTask:
         return facts, {}
 
 
-Task = FitTask | ChainTask
+Task = FitTask | UpdateTask | ChainTask
 Known = dict[str, dict[str, str]]
 N_WARNINGS = 5
 
@@ -197,6 +250,14 @@ class Runner:
         except ValueError:  # a backend that cannot hand over results as they come
             found = Parallel(n_jobs=self.n_jobs)(jobs)
         return found
+
+
+def run_by_name(runner: Runner, tasks: dict[str, list[Task]], doing: str) -> dict[str, list[Piece]]:
+    """The pieces of the tasks of every model."""
+    if not tasks:
+        return {}
+    pieces = iter(runner.run([task for each in tasks.values() for task in each], doing))
+    return {name: list(itertools.islice(pieces, len(each))) for name, each in tasks.items()}
 
 
 def results_from(client: Client, data: Data, tasks: dict[int, Task]) -> Iterator[tuple[int, Piece]]:

@@ -88,7 +88,7 @@ def _rise(a: float, k: float) -> tuple[float, float, float]:
 
 
 @kernel
-def _row(hits: float, misses: float, eta: float, s: float) -> tuple[float, float, float]:
+def row_terms(hits: float, misses: float, eta: float, s: float) -> tuple[float, float, float]:
     """What depends on eta in log p, and its first two derivatives."""
     eta = min(max(eta, -MOST_ETA), MOST_ETA)
     tail = np.exp(-abs(eta))
@@ -115,11 +115,11 @@ def _expect(
     for n in range(y.shape[0]):
         v = variance[n % variance.shape[0]]
         deviation = np.sqrt(v)
-        value, slope, bend = certain = _row(y[n, 0], y[n, 1], mean[n], s)
+        value, slope, bend = certain = row_terms(y[n, 0], y[n, 1], mean[n], s)
         if v > 0.0:
             value = slope = bend = 0.0
             for k in range(nodes.shape[0]):
-                f = _row(y[n, 0], y[n, 1], mean[n] + nodes[k] * deviation, s)
+                f = row_terms(y[n, 0], y[n, 1], mean[n] + nodes[k] * deviation, s)
                 value += node_weights[k] * f[0]
                 slope += node_weights[k] * f[1]
                 # Both are E[f''], the one exact for the sum, the other where it would cancel.

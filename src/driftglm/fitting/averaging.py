@@ -8,7 +8,6 @@ a fit computes from rows is computed from those before its origin: the source is
 
 from __future__ import annotations
 
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -34,6 +33,7 @@ from driftglm.fitting.history import (
 from driftglm.fitting.outcome import Forecaster, Outcome
 from driftglm.fitting.posteriors import Directions, infer_posterior
 from driftglm.fitting.prediction import law_of
+from driftglm.fitting.progress import Origins
 from driftglm.fitting.reading import LEAST_WEIGHT
 from driftglm.fitting.rows import Rows
 from driftglm.fitting.settings import Settings
@@ -162,7 +162,9 @@ def with_history(
     fits = {each.name: each for each in known if _has_weight(history, each.name)}
     covered = known[0].n_timesteps if known else 0
     found = _FoundDirections(rows, cast("Learned", averaging.settings.prior))
-    for code in _origins(rows, max(covered, averaging.cycle)):
+    origins = _origins(rows, max(covered, averaging.cycle))
+    shown = Origins(_works(rows, origins)) if averaging.settings.verbose else None
+    for n_done, code in enumerate(origins):
         if ((rows.codes >= covered) & (rows.codes < code)).any():
             cut = rows.before(code)
             try:
@@ -171,12 +173,14 @@ def with_history(
             finally:
                 cut.close()
         history = history.then(_scores(rows, code, fits, history))
-        if averaging.settings.verbose:
-            _say(int(code), history)
+        if shown is not None:
+            shown.done(n_done + 1)
     live = _live(history, fits, averaging.kinds)
     wanted = [*live, *(SEASONAL[:1] if averaging.cycle else ())]
     others = [kind for kind in dict.fromkeys(wanted) if kind != "drifting"]
     last = averaging.fits(others, rows, fits, LAST, outcome.directions)
+    if shown is not None:
+        shown.done(len(origins) + 1)
     forecasters = (outcome.forecasters[0], *last.values())
     return replace(outcome, forecasters=forecasters, directions=None), history
 
@@ -308,8 +312,7 @@ def _log_densities(
     return np.where(np.isfinite(found), found, LEAST_DENSITY)
 
 
-def _say(code: int, history: History) -> None:
-    """Progress on standard error."""
-    pairs = zip(history.names, history.current, strict=True)
-    shares = ", ".join(f"{n} {w:.0%}" for n, w in pairs)
-    sys.stderr.write(f"driftglm: predicted step {code}; trusts {shares}\n")
+def _works(rows: Rows, origins: IntArray) -> list[int]:
+    """Rows of every fit, the last one being to all rows."""
+    before = np.cumsum(np.bincount(rows.codes))
+    return [int(before[code - 1]) for code in origins] + [rows.codes.size]

@@ -24,7 +24,9 @@ from driftglm.fitting.fits import Fit, PosteriorFit
 from driftglm.fitting.history import History
 from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
+from driftglm.fitting.progress import AVERAGING
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
+from driftglm.fitting.row_order import as_given, in_own_order
 from driftglm.fitting.rows import Rows, rows_in_memory
 from driftglm.fitting.sampling_checks import check_sampling
 from driftglm.fitting.seasonality import settled_cycle
@@ -156,9 +158,13 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     asked = choice if plan.settings.seasonality == "auto" else plan.extrapolate
     cycle = settled_cycle(plan.settings, vectors.axis, n_seen, asked)
     choice = "average" if cycle else choice
-    used = rows.shared() if choice == "average" else rows
+    # Draws of a sampler go by rows: the same seed stays the same draws.
+    used, order = (rows, None) if plan.settings.sampling is not None else in_own_order(rows)
+    used = used.shared() if choice == "average" else used
     earlier = None if before is None else before.outcome.forecasters[0]
-    outcome, history = fit_rows(used, plan.settings, earlier=earlier, checkpoint=file), None
+    follows = AVERAGING if choice == "average" else ""
+    settings = dataclasses.replace(plan.settings, follows=follows)
+    outcome, history = fit_rows(used, settings, earlier=earlier, checkpoint=file), None
     if choice == "average":
         known = None
         same = before is not None and type(before.family) is type(vectors.family)
@@ -168,6 +174,7 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
         outcome, history = with_history(used, outcome, averaging, known)
     if file is not None:
         file.remove()
+    outcome = dataclasses.replace(outcome, checks=as_given(outcome.checks, order))
     read = vectors.axis, vectors.family, vectors.classes
     fits = outcome.forecasters[0].fits
     notes = _notes(rows, fits, plan.settings)

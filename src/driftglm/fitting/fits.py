@@ -19,7 +19,8 @@ from driftglm.fitting.coefficients import Columns, ColumnSizes, SharedFit, Step
 from driftglm.fitting.joint import JointFit
 from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
-from driftglm.priors.mixture import Components
+from driftglm.priors.left_out import moved_without_steps_inplace
+from driftglm.priors.mixture import Components, Tables, with_empty_steps
 from driftglm.priors.offset import last_step_inplace, measured
 from driftglm.priors.seasons import SeasonalComponents, steps_inplace
 from driftglm.solvers.intercepts import (
@@ -392,15 +393,12 @@ class PosteriorFit(Fit):
         tables = self.components.extended(1).tables()
         h, b, phi = self.h[included], self.b[included], self.phi[included]
         offset = self.offset[included] if self.offset.size else self.offset
-        found, moved = np.empty((2, included.size, 2)), np.zeros(self.n_timesteps)
-        last_step_inplace(h, b, offset, phi, tables, found[0])
-        for t in range(self.n_timesteps):
-            others = np.arange(self.n_timesteps) != t
-            last_step_inplace(h * others, b * others, offset, phi, tables, found[1])
-            change = np.abs(found[1, :, 0] - found[0, :, 0])
-            # A column of zeros has no variance, and does not move.
-            moved[t] = np.max(change / np.sqrt(found[0, :, 1] + 1e-300), initial=0.0)
-        return moved
+        now = np.empty((included.size, 2))
+        last_step_inplace(h, b, offset, phi, tables, now)
+        found = _moved_without_steps(h, b, offset, phi, tables)
+        # A column of zeros has no variance, and does not move.
+        changes = np.abs(found) / np.sqrt(now[:, 1:] + 1e-300)
+        return np.asarray(changes.max(axis=0, initial=0.0))
 
     def continued(self, n_more: int) -> FloatArray:
         """Paths (n_paths, T + n_more): the means, then their forecasts."""
@@ -447,3 +445,24 @@ class PosteriorFit(Fit):
         shared = np.einsum("ti,ir->tr", gap[:, ~self.columns.always_in], self.shared.root)
         moved = mean, np.einsum("ti,ti->t", gap**2, variance) + (shared**2).sum(axis=1)
         return self.intercepts.averaged_ahead(n_steps, moved)
+
+
+def _moved_without_steps(
+    h: FloatArray, b: FloatArray, offset: FloatArray, phi: FloatArray, tables: Tables
+) -> FloatArray:
+    """(n_paths, T) by how much forecasts of paths differ if a step is left out.
+
+    One by one where steps have an error in common: no step can be taken out by itself.
+    """
+    found = np.empty_like(h)
+    if offset.any():
+        now, without = np.empty((2, len(h), 2))
+        last_step_inplace(h, b, offset, phi, tables, now)
+        for t in range(h.shape[1]):
+            others = np.arange(h.shape[1]) != t
+            last_step_inplace(h * others, b * others, offset, phi, tables, without)
+            found[:, t] = without[:, 0] - now[:, 0]
+        return found
+    for i, path in enumerate(found):
+        moved_without_steps_inplace(*with_empty_steps(h[i], b[i], 1), phi[i], tables, path)
+    return found

@@ -10,6 +10,9 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.objective import GroupState, Problem, State
 from driftglm.objective.groups import Groups, Shrinkage
 
+DrawnEffects = tuple[FloatArray, FloatArray, FloatArray]
+"""(n_groups + n_cells,) mean and variance of drawn effects, and (2,) mean of their variances."""
+
 
 @dataclass(frozen=True)
 class GroupFit:
@@ -36,11 +39,17 @@ class GroupFit:
     prior: FloatArray
 
     @classmethod
-    def of(cls, problem: Problem, state: State, stride: int) -> GroupFit | None:
-        """Taken from where a solver ended; None where no rows belong together."""
+    def of(
+        cls, problem: Problem, state: State, stride: int, drawn: DrawnEffects | None = None
+    ) -> GroupFit | None:
+        """Taken from where a solver ended, or from draws; None where no rows belong together."""
         groups, now = problem.row_groups, state.row_groups
         if groups is None or now is None:
             return None
+        if drawn is not None:
+            mean, cell_mean = np.split(drawn[0], [groups.n_groups])
+            variance, cell_variance = np.split(drawn[1], [groups.n_groups])
+            return cls(mean, variance, groups.keys, stride, cell_mean, cell_variance, drawn[2])
         return cls(
             now.constant,
             _group_variance(groups, now),

@@ -7,7 +7,9 @@ vectors, and what a column does within steps is known from the fit. Of rows on w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -141,37 +143,42 @@ class ColumnNotes:
         which = self.misleading
         if not which.any():
             return None
+        n_columns = int(which.sum())
+        columns = "one column" if n_columns == 1 else f"{n_columns} columns"
+        goes = "goes" if n_columns == 1 else "go"
         return (
-            f"{TOO_NARROW} of {int(which.sum())} columns that go along with others "
-            f"({_named(which, names)}), up to {_times(float(self.narrow.max()))}: each was judged "
-            "as if the others were known. Use inference='sampling' for intervals that are not."
+            f"{TOO_NARROW} for {columns} that {goes} along with others ({_named(which, names)}), "
+            f"by a factor of {'' if n_columns == 1 else 'up to '}{_factor(self.narrow.max())}: "
+            "the effect of each was judged as if those of the others were known. "
+            "inference='sampling' gives intervals that allow for what is not known."
         )
 
     def _told_apart(self, names: Sequence[str]) -> str | None:
         """That columns cannot be told from something else."""
-        parts = []
+        parts, close = [], f"a correlation above {ALIKE:g} with another"
 
-        def add(which: BoolArray, what: str, advice: str) -> None:
-            if which.any():
-                parts.append(f"{int(which.sum())} {what} ({_named(which, names)}): {advice}")
+        def add(which: BoolArray, what: tuple[str, str], advice: str) -> None:
+            if (count := int(which.sum())) > 0:
+                said = f"1 {what[0]}" if count == 1 else f"{count} {what[1]}"
+                parts.append(f"{said} ({_named(which, names)}): {advice}")
 
         add(
             self.time_only,
-            "hardly vary within steps",
-            "their effect cannot be told from the intercept of the step; drop them, or give them "
+            ("hardly varies within steps", "hardly vary within steps"),
+            "the effect cannot be told from the intercept of the step; drop the column, or give it "
             "values that differ within a step",
         )
         add(
             (self.still > 0) & ~self.time_only,
-            "have one value in most steps",
-            "their coefficients there come from the other steps; name them in static=",
+            ("has one value in most steps", "have one value in most steps"),
+            "coefficients there come from the other steps; name such columns in static=",
         )
-        add(self.ids, "look like ids", "drop them")
+        add(self.ids, ("looks like an id", "look like ids"), "drop what is an id")
         copies = (self.twin >= 0) & (np.abs(self.correlation) >= THE_SAME)
-        add(copies, "are copies of others", "drop all but one of each")
+        add(copies, ("is a copy of another", "are copies of others"), "drop all but one of each")
         add(
             (self.twin >= 0) & ~copies,
-            f"have a correlation above {ALIKE:g} with another",
+            (f"has {close}", f"have {close}"),
             "which of them has the effect is hardly known; drop or combine them",
         )
         if not parts:
@@ -185,12 +192,25 @@ OPENINGS = OPENING, TOO_NARROW
 """How the warning may begin."""
 
 
+@contextmanager
+def unsaid() -> Iterator[None]:
+    """Without these warnings: in a fit that does not know the names of its columns."""
+    with warnings.catch_warnings():
+        for opening in OPENINGS:
+            warnings.filterwarnings("ignore", message=opening)
+        yield
+
+
 def _named(which: BoolArray, names: Sequence[str]) -> str:
     return listed([repr(str(names[i])) for i in np.flatnonzero(which).tolist()])
 
 
 def _times(factor: float) -> str:
     return f"{factor:.1f} times" if factor < MOST else f"{MOST:.0f} times or more"
+
+
+def _factor(factor: float) -> str:
+    return f"{factor:.1f}" if factor < MOST else f"{MOST:.0f} or more"
 
 
 def _ids(X: Any, codes: IntArray) -> BoolArray:

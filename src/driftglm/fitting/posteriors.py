@@ -15,7 +15,7 @@ from driftglm.design.directions import direction_count
 from driftglm.design.scores import ArrayScores, RepeatedScores, Scores, scores_of
 from driftglm.exceptions import DataError
 from driftglm.fitting.fits import PosteriorFit
-from driftglm.fitting.group_effects import GroupFit
+from driftglm.fitting.group_effects import DrawnEffects, GroupFit
 from driftglm.fitting.joint import joint_posterior
 from driftglm.fitting.kinds import KindsFit
 from driftglm.fitting.outcome import Forecaster, Outcome
@@ -34,6 +34,7 @@ from driftglm.solvers import CAVISolver, SolverResult, StopReason
 STARTS: tuple[Init, ...] = ("zero", "lasso-all", "ridge-all", "lasso-one")
 RACE = 10
 """Passes after which views of the intercepts are compared."""
+NOT_DRAWN: tuple[DrawnEffects | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,26 +143,34 @@ def infer_posterior(
     parts = zip(best.bounds, found, best.posed.columns, strict=True)
     fits = tuple(PosteriorFit.of(bound, *pair, columns) for bound, pair, columns in parts)
     end, ended = result.state, (result.history, result.optimality, result.reason)
-    left = None
+    left, drawn = None, NOT_DRAWN
     if not as_of:
-        fits = _with_draws(_with_influence(fits, best, result), best, result, settings)
+        fits, drawn = _with_draws(_with_influence(fits, best, result), best, result, settings)
         states = [state for state, _ in found]
         left = row_checks(rows, best.bounds, states, order)
         fits = _with_kinds(fits, best, states, rows)
-    noise = effective_noise(fits[0], end.noise)
-    known = noise, end.shape, end.noise_path, best.view.name, _group_fits(rows, best, result)
+    known = (
+        effective_noise(fits[0], end.noise),
+        end.shape,
+        end.noise_path,
+        best.view.name,
+        _group_fits(rows, best, result, drawn),
+    )
     return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
 
 
 def _group_fits(
-    rows: Rows, best: _Attempt, result: SolverResult[Posterior]
+    rows: Rows,
+    best: _Attempt,
+    result: SolverResult[Posterior],
+    drawn: Sequence[DrawnEffects | None],
 ) -> tuple[GroupFit, ...]:
     """Effects of groups on every response, where rows belong together."""
     if rows.occasion is None:
         return ()
     stride = int(rows.occasion.max()) + 1
-    ends = zip(best.bounds, result.states, strict=True)
-    found = [GroupFit.of(bound, state, stride) for bound, state in ends]
+    ends = zip(best.bounds, result.states, drawn or (None,) * len(best.bounds), strict=True)
+    found = [GroupFit.of(bound, state, stride, each) for bound, state, each in ends]
     return tuple(each for each in found if each is not None)
 
 
@@ -191,13 +200,14 @@ def _with_draws(
     best: _Attempt,
     result: SolverResult[Posterior],
     settings: Settings,
-) -> tuple[PosteriorFit, ...]:
-    """Fits whose joint posterior was sampled, where that is asked for."""
+) -> tuple[tuple[PosteriorFit, ...], tuple[DrawnEffects | None, ...]]:
+    """Fits whose joint posterior was sampled, where that is asked for, and effects of groups."""
     if (sampling := settings.sampling) is None:
-        return fits
+        return fits, ()
     how = settings.seed, settings.threads, settings.verbose
     ends = zip(fits, best.bounds, result.states, strict=True)
-    return tuple(sampled(*end, sampling, how) for end in ends)
+    found = [sampled(*end, sampling, how) for end in ends]
+    return tuple(fit for fit, _ in found), tuple(effects for _, effects in found)
 
 
 def _with_kinds(

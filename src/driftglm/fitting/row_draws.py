@@ -56,6 +56,27 @@ def eta_draws(
     return eta, noise, fit.draws.flat(fit.draws.shape)[chosen]
 
 
+def effect_draws(
+    forecaster: Forecaster,
+    group: IntArray,
+    codes: IntArray | int,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """(n_draws, n_rows) effects of rows' groups: rows of a group share theirs in a step.
+
+    A row of a group that was not seen (a negative number) has an effect of its own. Effects vary
+    independently of the coefficients here: what is known about both together is not kept.
+    """
+    mean, variance = forecaster.group_moments(group, codes)
+    steps = np.broadcast_to(np.asarray(codes), group.shape)
+    unseen = np.where(group < 0, np.arange(group.size), -1)
+    _, place = np.unique(np.column_stack([group, steps, unseen]), axis=0, return_inverse=True)
+    place = place.ravel()
+    normal = rng.standard_normal((n_draws, int(place.max(initial=-1)) + 1))
+    return np.asarray(mean[:, 0] + np.sqrt(variance[:, 0]) * normal[:, place])
+
+
 def _other(forecaster: Forecaster, k: int, code: int, *, hold: bool) -> tuple[Step, float]:
     """Coefficients and median noise of a forecaster that was not sampled."""
     if isinstance(forecaster, Averaged):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,8 +15,9 @@ from driftglm.diagnostics.chains import effective_draws, r_hat
 from driftglm.fitting.coefficients import SharedFit, Step
 from driftglm.fitting.draws import Draws
 from driftglm.fitting.fits import Moments, PosteriorFit
+from driftglm.fitting.group_effects import DrawnEffects
 from driftglm.objective import Bound, Posterior
-from driftglm.solvers.sampling import Sampling, sample
+from driftglm.solvers.sampling import Record, Sampling, sample
 
 TOLD = 0.05
 """Of features that are in more rarely, chains have next to nothing to agree on."""
@@ -278,8 +280,11 @@ def sampled(
     state: Posterior,
     sampling: Sampling,
     how: tuple[int, int, bool],
-) -> SampledFit:
-    """A variational fit, sampled; `how` is the seed, the threads and whether to show progress."""
+) -> tuple[SampledFit, DrawnEffects | None]:
+    """A variational fit, sampled, with the effects of groups where rows belong together.
+
+    `how` is the seed, the threads and whether to show progress.
+    """
     seed, threads, verbose = how
     places = np.cumsum(~fit.columns.always_in) - 1
     keep = [int(places[i]) for i in sampling.keep if not fit.columns.always_in[i]]
@@ -311,7 +316,16 @@ def sampled(
         "joint": None,
     }
     found = SampledFit(**known, draws=draws)
-    return dataclasses.replace(found, agreement=agreement_of(found))
+    found = dataclasses.replace(found, agreement=agreement_of(found))
+    return found, _effects_of(records) if bound.row_groups is not None else None
+
+
+def _effects_of(records: Sequence[Record]) -> DrawnEffects:
+    """Moments of the effects of groups, then of cells, and means of the variances between them."""
+    total = sum(record.done for record in records)
+    first, second = np.sum([record.effects for record in records], axis=0) / total
+    variances = np.sum([record.variances for record in records], axis=0) / total
+    return first, np.maximum(second - first**2, 0.0), variances
 
 
 def agreement_of(fit: SampledFit) -> FloatArray:

@@ -9,9 +9,9 @@ from driftglm.fitting.rows import Rows
 from driftglm.fitting.settings import Settings
 from driftglm.fitting.worker_rows import WorkerRows
 from driftglm.priors import Learned
-from driftglm.solvers.gibbs_rows import can_be_sampled, is_student
+from driftglm.solvers.gibbs_rows import can_be_sampled, is_count, is_student
 
-SAMPLED = ("gaussian", "student", "binomial", "poisson", "negative-binomial")
+SAMPLED = ("gaussian", "student", "binomial", "poisson", "negative-binomial", "beta-binomial")
 ELSE = "use inference='variational'"
 
 
@@ -31,10 +31,10 @@ def check_sampling(rows: Rows, family: Family, settings: Settings) -> None:
             "inference='sampling' visits one path after the other and these rows are on workers; "
             f"pass rows in memory, or {ELSE}."
         )
-    if rows.group is not None:
+    if rows.group is not None and is_count(family):
         raise DataError(
-            "inference='sampling' has no draws of effects of groups; leave groups out (rows then "
-            f"count as independent), or {ELSE}."
+            f"inference='sampling' has no draws of effects of groups for family {family.name!r}; "
+            f"leave groups out (rows then count as independent), or {ELSE}."
         )
     if is_student(family) and not (rows.weights == 1.0).all():
         raise DataError(

@@ -35,6 +35,8 @@ class Settings:
         How the joint posterior is sampled after the fit; None: it is not.
     seed, threads
         Of the draws; no figure depends on the number of threads.
+    follows
+        What is done after the fit, for what is said of progress.
     """
 
     prior: Prior
@@ -49,6 +51,7 @@ class Settings:
     sampling: Sampling | None = None
     seed: int = 0
     threads: int = 1
+    follows: str = ""
 
     @property
     def given_noise(self) -> float | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from driftglm.fitting.checkpoint import Checkpoint
+from driftglm.fitting.progress import Passes
 from driftglm.fitting.settings import Settings
 from driftglm.objective import Problem
 from driftglm.solvers import SolverResult
 from driftglm.solvers.base import AnyState
+from driftglm.solvers.cavi import RISE
 from driftglm.solvers.coupling import Coupling
 
 
@@ -34,23 +35,25 @@ class Runs:
         stage = None if self.checkpoint is None else self.checkpoint.next_stage(coupling)
         if stage is not None and (done := stage.result()) is not None:
             return done
+        shown = self._shown(problems) if self.settings.verbose else None
         result = solve(
             problems,
             states,
             max_iter=max_iter or self.settings.max_iter,
             tol=self.settings.tol,
-            progress=progress_line if self.settings.verbose else None,
+            progress=shown,
             coupling=coupling,
             journal=stage,
         )
         if stage is not None:
             stage.finish(result)
-        if self.settings.verbose:
-            sys.stderr.write("\n")
+        if shown is not None:
+            shown.end()
         return result
 
-
-def progress_line(iteration: int, objective: float, n_alive: int) -> None:
-    """One rewritten line on stderr."""
-    sys.stderr.write(f"\rdriftglm: pass {iteration}, objective {objective:.8g}, {n_alive} paths ")
-    sys.stderr.flush()
+    def _shown(self, problems: Sequence[Problem]) -> Passes:
+        """What is said of every pass."""
+        tol, n_rows = self.settings.tol, max(problems[0].n_rows, 1.0)
+        # A mode is followed until slopes are that small, rises being their squares.
+        enough = RISE * tol * n_rows if self.settings.prior.posterior else tol**2
+        return Passes(enough, follows=self.settings.follows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +17,7 @@ from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
 from driftglm.fitting.extrapolation import Extrapolation, settled
-from driftglm.fitting.solver_runs import progress_line
+from driftglm.fitting.progress import AVERAGING, Passes
 from driftglm.fitting.text_averaging import TextForecasters, backgrounds, judged
 from driftglm.fitting.text_bursts import Bursts
 from driftglm.fitting.text_data import Background, Contexts, column_names
@@ -158,7 +157,8 @@ def fit_documents(
         forecasters = None
         if choice == "average":
             as_of = partial(_fit_before, contexts, plan, file)
-            forecasters = judged(contexts, _bases(contexts, plan, base), as_of)
+            bases = _bases(contexts, plan, base)
+            forecasters = judged(contexts, bases, as_of, verbose=plan.verbose)
     if file is not None:
         file.remove()
     n_contexts = int(contexts.codes.size)
@@ -171,17 +171,27 @@ def fit_contexts(
     """Fit contexts, wherever their counts are; also the background and the bursts they have."""
     base, center = plan.base(contexts, n_steps)
     bursts = plan.bursts(contexts)
+    shown = _shown(contexts, plan) if plan.verbose else None
     result = solve_text(
         contexts,
         base,
         replace(plan.settings, center=center),
         bursts=bursts,
-        progress=progress_line if plan.verbose else None,
+        progress=shown,
         journal=None if file is None else file.next_stage(Uncoupled()),
     )
-    if plan.verbose:
-        sys.stderr.write("\n")
+    if shown is not None:
+        shown.end()
     return result, base, bursts
+
+
+def _shown(contexts: Contexts, plan: TextPlan) -> Passes:
+    """What is said of every pass over the words."""
+    settings, n_tokens = plan.settings, float(contexts.totals.sum())
+    if not settings.prior.posterior:
+        return Passes(settings.tol**2)
+    judged_too = plan.extrapolate in {"auto", "average"}
+    return Passes(settings.tol * n_tokens, follows=AVERAGING if judged_too else "")
 
 
 def _choice(plan: TextPlan, contexts: Contexts, fit: TextFit) -> Extrapolation:

@@ -20,6 +20,7 @@ from driftglm._typing import FloatArray, Matrix
 from driftglm.exceptions import DataWarning
 from driftglm.fitting.averaging import LEAST_BEFORE
 from driftglm.fitting.history import History, StepScores
+from driftglm.fitting.progress import Origins
 from driftglm.fitting.text_data import Contexts
 from driftglm.fitting.text_fit import TextFit, TextStep, WordProbabilities
 
@@ -102,12 +103,18 @@ AsOf = tuple[TextFit, FloatArray]
 
 
 def judged(
-    contexts: Contexts, bases: FloatArray, fit_before: Callable[[int], AsOf]
+    contexts: Contexts,
+    bases: FloatArray,
+    fit_before: Callable[[int], AsOf],
+    *,
+    verbose: bool = False,
 ) -> TextForecasters:
     """The forecasters, with weights from the last steps that were predicted."""
     forecasters = TextForecasters.start(bases)
     seen = np.unique(contexts.codes)
-    for code in seen[LEAST_BEFORE:][-N_ORIGINS:]:
+    origins = seen[LEAST_BEFORE:][-N_ORIGINS:]
+    shown = Origins([int((contexts.codes < code).sum()) for code in origins]) if verbose else None
+    for n_done, code in enumerate(origins):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
             fit, known = fit_before(int(code))
@@ -116,6 +123,8 @@ def judged(
         found = _scores(then.steps(fit, int(code)), contexts.of_step(int(code)), n_before)
         history = forecasters.history.then(found)
         forecasters = TextForecasters(bases, history)
+        if shown is not None:
+            shown.done(n_done + 1)
     return forecasters
 
 

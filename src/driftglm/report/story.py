@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,10 @@ class Story:
     rows
         (names, features) columns of X.
     observed
-        (names, steps) what was seen, NaN where nothing was; None: nothing is shown.
+        (names, steps) what was seen, NaN where nothing was; None: nothing is shown. Lines are
+        dotted where nothing was seen.
+    marks
+        Step -> what happened in it, as short as possible; drawn as vertical lines.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Story:
     names: Sequence[str]
     rows: FloatArray
     observed: FloatArray | None = None
+    marks: Mapping[Any, str] = field(default_factory=dict)
 
     def content(self, model: DriftEstimator) -> dict[str, Any]:
         """What the page takes: predictions, their 90 % intervals, and what was seen."""
@@ -77,7 +81,20 @@ class Story:
             "lower": None if reach is None else floats(reach[:, 0]),
             "upper": None if reach is None else floats(reach[:, 1]),
             "observed": seen,
+            "marks": self._marks(model),
         }
+
+    def _marks(self, model: DriftEstimator) -> list[dict[str, Any]]:
+        """Position and words of every mark, in the order of steps."""
+        places = {label: k for k, label in enumerate(list(model.timesteps_))}
+        unknown = [label for label in self.marks if label not in places]
+        if unknown:
+            raise DataError(
+                f"a story marks the step {unknown[0]!r}, which is none of those trained on "
+                f"({model.timesteps_[0]} to {model.timesteps_[-1]})."
+            )
+        found = sorted((places[label], str(text)) for label, text in self.marks.items())
+        return [{"t": place, "text": text} for place, text in found]
 
     def _check(self, model: DriftEstimator) -> None:
         n, n_steps = len(self.names), len(model.timesteps_)

@@ -1,7 +1,8 @@
 """One chain of draws from the joint posterior under the learned prior.
 
 A sweep draws intercepts, shared directions and paths, each given the rest; lets paths change places
-with columns that look alike; draws all that is not zero once more, together; and then the noise.
+with columns that look alike; draws all that is not zero once more, together; then effects of
+groups, and the noise.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from driftglm.objective import Bound, Posterior
 from driftglm.priors import mixture
 from driftglm.priors.mixture import Tables
 from driftglm.priors.path_draws import draw_index, draw_path_inplace
+from driftglm.solvers.gibbs_groups import Cells, GroupDraws, shift_priors, start_of
 from driftglm.solvers.gibbs_joint import PathLaws, column_inplace, step_grams
 from driftglm.solvers.gibbs_kernels import Law, draw_paths_inplace, swap_paths_inplace
 from driftglm.solvers.gibbs_noise import MovingNoise, draw_constant
@@ -89,6 +91,7 @@ class Chain:
     law: Law = field(init=False)
     order: IntArray = field(init=False)
     moving: MovingNoise | None = field(init=False, default=None)
+    effects: GroupDraws | None = field(init=False, default=None)
     _squares: FloatArray = field(init=False)
     _sums: FloatArray = field(init=False)
     _known: FloatArray | None = field(init=False, default=None)
@@ -113,6 +116,11 @@ class Chain:
             eta=bound.offset.copy(),
             shape=bound.shape.start if self.empty else fit.shape,
         )
+        if bound.row_groups is not None:
+            found = start_of(
+                bound.row_groups, bound.reference, None if self.empty else fit.row_groups
+            )
+            self.effects = GroupDraws.of(bound, found, self.rng)
         if fit.noise_path is not None:
             self.moving = MovingNoise.at(bound.noise, fit.noise_path, noise)
             self.state.noise = np.exp(self.moving.log)
@@ -145,6 +153,8 @@ class Chain:
         state.eta = bound.eta(state.beta, state.intercepts)
         if bound.shared is not None:
             state.eta += bound.shared.scores.times(state.shared)
+        if self.effects is not None:
+            state.eta += self.effects.by_row()
 
     # ------------------------------------------------------------------- sweeps
 
@@ -166,6 +176,7 @@ class Chain:
         self._draw_shared()
         self._draw_paths(sums)
         self._draw_together()
+        self._draw_effects()
         self._settle()
         self._draw_noise()
 
@@ -252,33 +263,79 @@ class Chain:
         )
         self.score -= self.curvature * self.bound.design.to_rows(steps[0])
 
-    def _draw_together(self) -> None:
-        """Intercepts and paths that are not zero, given their components."""
-        bound, state, design = self.bound, self.state, self.bound.design
+    def _not_zero(self) -> tuple[IntArray, FloatArray]:
+        """Paths that are not zero, some of them if there are many; (m, n_rows) columns.
+
+        Those of the intercepts come first.
+        """
+        bound, design = self.bound, self.bound.design
         assert isinstance(design, ColumnDesign)  # noqa: S101
-        active = np.flatnonzero(~self.fit.components.is_zero[state.component])
+        active = np.flatnonzero(~self.fit.components.is_zero[self.state.component])
         n_own = bound.intercepts.count
         most = max(MOST_TOGETHER - n_own, 0)
         if active.size > most:
             active = np.sort(self.rng.choice(active, most, replace=False))
-        if active.size + n_own < 2:  # noqa: PLR2004 (alone it was drawn just now)
-            return
         columns = np.empty((n_own + active.size, design.n_rows))
         columns[:n_own] = bound.intercepts.columns
         entries = design.values, design.rows, design.segments
         for j, i in enumerate(active):
             where = int(i), design.center, design.step_offsets
             column_inplace(entries, *where, columns[n_own + j])
-        gram, linear = step_grams(columns, self.curvature, self.score, design.step_offsets)
-        precision = self.precision
-        gram *= precision[:, None, None]
+        return active, columns
+
+    def _draw_together(self) -> None:
+        """Intercepts and paths that are not zero, given their components.
+
+        Effects of groups that are drawn anew are integrated out, and then drawn.
+        """
+        state, offsets = self.state, self.bound.design.step_offsets
+        active, columns = self._not_zero()
+        n_own, effects = self.bound.intercepts.count, self.effects
+        if len(columns) < 2:  # noqa: PLR2004 (alone it was drawn just now)
+            return
+        by_row = self.bound.by_row(self.precision)
+        if effects is not None:
+            self.score += self.curvature * effects.state.anew[effects.groups.cell]
+        gram, linear = step_grams(columns, by_row * self.curvature, by_row * self.score, offsets)
+        if effects is not None:
+            gram, linear = effects.without_anew((gram, linear), columns, self._cells())
         now = np.concatenate([state.intercepts, state.beta[active]])
-        linear = precision[:, None] * linear + np.einsum("tab,bt->ta", gram, now)
+        linear = linear + np.einsum("tab,bt->ta", gram, now)
         new, static = self._laws(active).draw((gram, linear), self.rng)
-        change = np.repeat(new - now, np.diff(design.step_offsets), axis=1)
+        change = np.repeat(new - now, np.diff(offsets), axis=1)
         self.score -= self.curvature * np.einsum("mn,mn->n", columns, change)
         state.intercepts, state.levels = new[:n_own], static[:n_own]
         state.beta[active], state.static[active] = new[n_own:], static[n_own:]
+        if effects is not None:
+            effects.draw_anew(self._cells())
+            self.score -= self.curvature * effects.state.anew[effects.groups.cell]
+
+    def _cells(self) -> Cells:
+        """What rows say about the effects of cells, at the present score."""
+        assert self.effects is not None  # noqa: S101 (asked for where there are groups)
+        return self.effects.cells(self.bound.by_row(self.precision), self.curvature, self.score)
+
+    def _draw_effects(self) -> None:
+        """Effects of groups and their variances, and constants that effects could stand for."""
+        if (effects := self.effects) is None:
+            return
+        state, n_own = self.state, self.bound.intercepts.count
+        self.score += self.curvature * effects.by_row()
+        effects.draw_variances(self._cells())
+        active, columns = self._not_zero()
+        if len(columns):
+            laws = self._laws(active)
+            static = np.concatenate([state.levels, state.static[active]])
+            paths = np.concatenate([state.intercepts, state.beta[active]])
+            prior = shift_priors(laws, static, paths)
+            shift = effects.draw_shifts(columns, self._cells(), prior)
+            self.score -= self.curvature * (shift @ columns)
+            static += np.where(laws.static > 0, shift, 0.0)
+            paths += shift[:, None]
+            state.intercepts, state.levels = paths[:n_own], static[:n_own]
+            state.beta[active], state.static[active] = paths[n_own:], static[n_own:]
+        effects.draw_effects(self._cells())
+        self.score -= self.curvature * effects.by_row()
 
     def _laws(self, active: IntArray) -> PathLaws:
         """Priors of the intercepts and of some paths, in the units of their columns."""

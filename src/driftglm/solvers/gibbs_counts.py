@@ -1,4 +1,4 @@
-"""Draws for counts, whose likelihood no variable of the rows makes normal.
+"""Draws for counts and scattering successes, whose likelihood no variable of the rows makes normal.
 
 A path is proposed from the normal model of its likelihood about a point that depends on the rest
 alone (two variational updates from the path's variational mean lead there), and accepted with the
@@ -16,6 +16,7 @@ from driftglm._jit import kernel
 from driftglm._typing import FloatArray
 from driftglm.design import ColumnDesign
 from driftglm.families.base import CERTAIN
+from driftglm.families.beta_binomial import row_terms
 from driftglm.priors import mixture
 from driftglm.priors.mixture import Tables
 from driftglm.priors.path_draws import draw_index, draw_path_inplace
@@ -28,22 +29,51 @@ N_NEWTON = 3
 MOST = 500.0
 """A larger eta has no count."""
 
-Counts = tuple[FloatArray, FloatArray, float]
-"""y, weight over dispersion of every row, and 1 / alpha of a negative binomial; 0: Poisson."""
+Counts = tuple[FloatArray, FloatArray, FloatArray, float]
+"""y, failures (of beta-binomial y; else empty), weight over dispersion of every row, and what the
+family has of its own: 1 / alpha of a negative binomial, 1 / rho - 1 of a beta-binomial, else 0."""
+
+
+@kernel
+def _row(y: float, own: float, eta: float) -> tuple[float, float, float]:
+    """Log-likelihood of a count, without what does not depend on eta; score and curvature."""
+    at = min(eta, MOST)
+    mean = np.exp(at)
+    if own == 0.0:
+        return y * at - mean, y - mean, mean
+    share = mean / (own + mean)
+    value = y * at - (y + own) * np.log(own + mean)
+    return value, y - (y + own) * share, (y + own) * share * (1.0 - share)
+
+
+@kernel
+def _terms(counts: Counts, n: int, eta: float) -> tuple[float, float, float]:
+    """The same of one row of any family, times its weight; curvatures are never negative."""
+    y, misses, weight, own = counts
+    if misses.shape[0] > 0:
+        value, score, bend = row_terms(y[n], misses[n], eta, own)
+        curvature = max(-bend, 0.0)
+    else:
+        value, score, curvature = _row(y[n], own, eta)
+    return weight[n] * value, weight[n] * score, weight[n] * curvature
 
 
 @kernel
 def log_likelihood(counts: Counts, eta: FloatArray) -> float:
     """Sum over rows, without what does not depend on eta."""
-    y, weight, r = counts
     total = 0.0
-    for n in range(y.shape[0]):
-        at = min(eta[n], MOST)
-        if r > 0.0:
-            total += weight[n] * (y[n] * at - (y[n] + r) * np.log(r + np.exp(at)))
-        else:
-            total += weight[n] * (y[n] * at - np.exp(at))
+    for n in range(eta.shape[0]):
+        total += _terms(counts, n, eta[n])[0]
     return total
+
+
+@kernel
+def rates(counts: Counts, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Score and curvature of every row."""
+    score, curvature = np.empty(eta.shape[0]), np.empty(eta.shape[0])
+    for n in range(eta.shape[0]):
+        _, score[n], curvature[n] = _terms(counts, n, eta[n])
+    return score, curvature
 
 
 @kernel
@@ -58,20 +88,15 @@ def information_inplace(
 
     `rows` are the column, eta without the path, and where steps begin.
     """
-    y, weight, r = counts
     column, base, offsets = rows
     h, b = out
     for t in range(path.shape[0]):
         slope = bend = 0.0
         for n in range(offsets[t], offsets[t + 1]):
             x = column[n]
-            mean = np.exp(min(base[n] + x * path[t], MOST))
-            score, curvature = y[n] - mean, mean
-            if r > 0.0:
-                share = mean / (r + mean)
-                score, curvature = y[n] - (y[n] + r) * share, (y[n] + r) * share * (1.0 - share)
-            slope += weight[n] * x * score
-            bend += weight[n] * x * x * curvature
+            _, score, curvature = _terms(counts, n, base[n] + x * path[t])
+            slope += x * score
+            bend += x * x * curvature
         h[t] = bend / unit**2
         b[t] = slope / unit + h[t] * path[t] * unit
 
@@ -137,7 +162,7 @@ def draw_count_path_inplace(
 
 @dataclass
 class CountChain(Chain):
-    """A chain for Poisson and negative binomial counts."""
+    """A chain for Poisson and negative binomial counts, and for beta-binomial ones."""
 
     n_taken: int = field(default=0)
     n_proposed: int = field(default=0)
@@ -146,8 +171,12 @@ class CountChain(Chain):
     def _counts(self) -> Counts:
         bound, state = self.bound, self.state
         weight = bound.weights * bound.by_row(self.precision)
-        r = 1.0 / state.shape if bound.family.shape_range is not None else 0.0
-        return bound.y, np.ascontiguousarray(weight), float(r)
+        own = 1.0 / state.shape if bound.family.shape_range is not None else 0.0
+        y, misses = bound.y, np.empty(0)
+        if bound.y.ndim > 1:
+            y, misses = np.ascontiguousarray(bound.y.T)
+            own -= 1.0
+        return y, misses, np.ascontiguousarray(weight), float(own)
 
     def sweep(self, sums: FloatArray) -> None:
         """Draw everything once; components are counted in `sums` unless it is empty."""
@@ -222,7 +251,7 @@ class CountChain(Chain):
         own = np.eye(start.mean.size) / state.shared_variance
 
         def model_at(point: FloatArray) -> tuple[FloatArray, FloatArray]:
-            score, curvature = _rates(counts, base + scores.times(point))
+            score, curvature = rates(counts, base + scores.times(point))
             h = scores.gram(curvature)
             return h, np.asarray(scores.dot(score) + h @ point)
 
@@ -247,13 +276,3 @@ class CountChain(Chain):
         bound = self.bound
         given = bound.y, self.state.eta, CERTAIN, bound.weights
         return bound.family_at(self.fit).expected_deviance(*given)
-
-
-def _rates(counts: Counts, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Score and curvature of every row."""
-    y, weight, r = counts
-    mean = np.exp(np.minimum(eta, MOST))
-    if r == 0.0:
-        return weight * (y - mean), weight * mean
-    share = mean / (r + mean)
-    return weight * (y - (y + r) * share), weight * (y + r) * share * (1.0 - share)

@@ -27,7 +27,7 @@ def can_be_sampled(family: Family) -> bool:
 
 def is_count(family: Family) -> bool:
     """Whether paths are proposed and accepted or not (see `gibbs_counts`)."""
-    return family.name in {"poisson", "negative-binomial"}
+    return family.name in {"poisson", "negative-binomial", "beta-binomial"}
 
 
 def is_student(family: Family) -> bool:

@@ -23,8 +23,8 @@ from driftglm._jit import kernel
 from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
 
-AT_ONCE = 4_000_000
-"""Numbers of paths x steps x rows worked on at once."""
+AT_ONCE, ROWS_AT_ONCE = 4_000_000, 64
+"""Numbers of paths x steps x rows worked on at once, and rows of one path."""
 N_BLOCKS = 64
 """Blocks of steps from which the information about a path's mean is found."""
 MOST_KNOWN = 0.95
@@ -95,6 +95,69 @@ def _smooth_inplace(
                 state[r, c] = rho[r] * (state[r, c] + sums[t, c])
 
 
+@kernel
+def add_faded_inplace(
+    part: FloatArray, powers: FloatArray, codes: IntArray, out: FloatArray
+) -> None:
+    """Add `part` (n, n) times powers[lag], the steps between two rows; below the diagonal only."""
+    for n in range(codes.shape[0]):
+        for k in range(n + 1):
+            out[n, k] += part[n, k] * powers[codes[n] - codes[k]]
+
+
+@kernel
+def block_sums_inplace(
+    matrix: FloatArray, column: FloatArray, ends: IntArray, out: FloatArray
+) -> None:
+    """Sums of column' matrix column over blocks of rows, (n_blocks, n_blocks)."""
+    for a in range(out.shape[0]):
+        for n in range(ends[a], ends[a + 1]):
+            row = matrix[n]
+            for b in range(out.shape[1]):
+                total = 0.0
+                for k in range(ends[b], ends[b + 1]):
+                    total += row[k] * column[k]
+                out[a, b] += column[n] * total
+
+
+@kernel
+def lag_sums_inplace(by_lag: FloatArray, ends: IntArray, out: FloatArray) -> None:
+    """Sums of by_lag[|s - t|] over the pairs of steps of two blocks."""
+    for a in range(out.shape[0]):
+        for b in range(a + 1):
+            total = 0.0
+            for s in range(ends[a], ends[a + 1]):
+                for t in range(ends[b], ends[b + 1]):
+                    total += by_lag[abs(s - t)]
+            out[a, b] = out[b, a] = total
+
+
+@kernel
+def taken_inplace(
+    inverse: FloatArray,
+    rows: tuple[FloatArray, IntArray, IntArray, IntArray],
+    prior: tuple[float, FloatArray, FloatArray],
+    by_lag: FloatArray,
+    out: FloatArray,
+    sums: tuple[FloatArray, FloatArray],
+) -> None:
+    """What some rows add to diag(K F K) and diag(K F) of one path, (T,) each; F = Z' inverse Z.
+
+    `inverse` (n, c) has the columns of those rows. `rows` are the path's column, where steps begin,
+    and the numbers and steps of those rows; `out` (T, c) is scratch.
+    """
+    column, offsets, numbers, codes = rows
+    taken, own = sums
+    _smooth_inplace(inverse, column, offsets, prior, out)
+    for c in range(codes.shape[0]):
+        own[codes[c]] += out[codes[c], c] * column[numbers[c]]
+    for t in range(out.shape[0]):
+        total = 0.0
+        for c in range(codes.shape[0]):
+            total += out[t, c] * column[numbers[c]] * by_lag[abs(t - codes[c])]
+        taken[t] += total
+
+
 @dataclass(frozen=True)
 class JointData:
     """What is known about m paths.
@@ -144,14 +207,13 @@ class JointSolve:
     @classmethod
     def of(cls, data: JointData, kernels: PathKernels) -> JointSolve:
         """The n x n solve."""
-        lags = np.abs(data.codes[:, None] - data.codes)
         with one_thread():
             covariance = np.diag(data.variance)
             covariance += (data.columns.T * kernels.static) @ data.columns
             for rho, dynamic in zip(kernels.rho, kernels.dynamic.T, strict=True):
                 part = (data.columns.T * dynamic) @ data.columns
-                part *= (rho ** np.arange(data.n_steps))[lags]
-                covariance += part
+                powers = rho ** np.arange(data.n_steps)
+                add_faded_inplace(part, powers, data.codes, covariance)
             factor, failed = dpotrf(covariance, lower=1, overwrite_a=1)
             if failed:
                 raise LinAlgError("the covariance of the rows is not positive definite")
@@ -165,13 +227,11 @@ class JointSolve:
 
     def _smoothed(self, rows: FloatArray) -> FloatArray:
         """(m, T, c) K_i Z_i' rows (n, c)."""
-        data, prior = self.data, self.kernels
+        data = self.data
         rows = np.ascontiguousarray(rows)
         out = np.empty((len(data.columns), data.n_steps, rows.shape[1]))
         for i, column in enumerate(data.columns):
-            used = prior.dynamic[i] > 0
-            terms = float(prior.static[i]), prior.dynamic[i, used], prior.rho[used]
-            _smooth_inplace(rows, column, data.step_offsets, terms, out[i])
+            _smooth_inplace(rows, column, data.step_offsets, self._terms(i), out[i])
         return out
 
     def covariances(self, *, between: bool) -> tuple[FloatArray, FloatArray]:
@@ -179,30 +239,47 @@ class JointSolve:
 
         F_i = Z_i' S^-1 Z_i. Unless `between` is asked for, only the variances (T, m).
         """
+        if not between:
+            return self._variances()
         data, codes = self.data, self.data.codes
         (m, n_rows), n_steps = data.columns.shape, data.n_steps
         by_lag = self.kernels.by_lag(n_steps)
-        found = np.zeros((n_steps, m, m) if between else (n_steps, m))
-        own = np.zeros((n_steps, m))
+        found, own = np.zeros((n_steps, m, m)), np.zeros((n_steps, m))
         width = max(AT_ONCE // (m * n_steps), 8)
         for start in range(0, n_rows, width):
             part = slice(start, min(start + width, n_rows))
             smoothed = self._smoothed(self.inverse[:, part])
             lags = np.abs(np.arange(n_steps)[:, None] - codes[part])
             prior = by_lag[:, lags] * data.columns[:, None, part]
-            if between:
-                with one_thread():
-                    found -= np.matmul(smoothed.transpose(1, 0, 2), prior.transpose(1, 2, 0))
-            else:
-                found -= np.einsum("itc,itc->ti", smoothed, prior)
+            with one_thread():
+                found -= np.matmul(smoothed.transpose(1, 0, 2), prior.transpose(1, 2, 0))
             here = smoothed[:, codes[part], np.arange(part.stop - part.start)]
             np.add.at(own, codes[part], (here * data.columns[:, part]).T)
-        if between:
-            found = 0.5 * (found + found.transpose(0, 2, 1))
-            np.einsum("tii->ti", found)[:] += self.kernels.variance
-        else:
-            found += self.kernels.variance
+        found = 0.5 * (found + found.transpose(0, 2, 1))
+        np.einsum("tii->ti", found)[:] += self.kernels.variance
         return found, np.ascontiguousarray(own.T)
+
+    def _variances(self) -> tuple[FloatArray, FloatArray]:
+        """(T, m) variances of the paths, and (m, T) diag(K_i F_i)."""
+        data, kernels = self.data, self.kernels
+        by_lag = kernels.by_lag(data.n_steps)
+        sums = np.zeros((len(data.columns), 2, data.n_steps))
+        for start in range(0, data.y.size, ROWS_AT_ONCE):
+            numbers = np.arange(start, min(start + ROWS_AT_ONCE, data.y.size))
+            inverse = np.ascontiguousarray(self.inverse[:, numbers])
+            out = np.empty((data.n_steps, numbers.size))
+            for i, column in enumerate(data.columns):
+                rows = column, data.step_offsets, numbers, data.codes[numbers]
+                prior = self._terms(i)
+                taken_inplace(inverse, rows, prior, by_lag[i], out, (sums[i, 0], sums[i, 1]))
+        variances = kernels.variance[:, None] - sums[:, 0]
+        return np.ascontiguousarray(variances.T), sums[:, 1]
+
+    def _terms(self, i: int) -> tuple[float, FloatArray, FloatArray]:
+        """The static and the dynamic parts of a path's prior, without those it has not."""
+        prior = self.kernels
+        used = prior.dynamic[i] > 0
+        return float(prior.static[i]), prior.dynamic[i, used], prior.rho[used]
 
     def local(self, variance: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, T) curvature and linear term of every path, the other paths integrated out.
@@ -227,21 +304,18 @@ class JointSolve:
         where blocks are too coarse for a path. The other paths are wrong at all steps alike, so
         that it is less than what steps add up to.
         """
-        data = self.data
-        n_blocks = min(N_BLOCKS, data.n_steps)
-        ends = data.n_steps * np.arange(n_blocks + 1) // n_blocks
-        block = np.repeat(np.arange(n_blocks), np.diff(ends))
-        member = np.zeros((n_blocks, data.y.size))
-        member[block[data.codes], np.arange(data.y.size)] = 1.0
-        average = np.zeros((n_blocks, data.n_steps))
-        average[block, np.arange(data.n_steps)] = 1.0 / np.diff(ends)[block]
-        lags = np.abs(np.subtract.outer(np.arange(data.n_steps), np.arange(data.n_steps)))
+        data, n_steps = self.data, self.data.n_steps
+        n_blocks = min(N_BLOCKS, n_steps)
+        ends = n_steps * np.arange(n_blocks + 1) // n_blocks
+        rows = data.step_offsets[ends]
+        sizes = np.outer(np.diff(ends), np.diff(ends))
         found = np.zeros(len(data.columns))
         with one_thread():
-            for i, by_lag in enumerate(self.kernels.by_lag(data.n_steps)):
-                z = member * data.columns[i]
-                prior = average @ by_lag[lags] @ average.T
-                found[i] = _without_prior(z @ self.inverse @ z.T, prior)
+            for i, by_lag in enumerate(self.kernels.by_lag(n_steps)):
+                known, prior = np.zeros((2, n_blocks, n_blocks))
+                block_sums_inplace(self.inverse, data.columns[i], rows, known)
+                lag_sums_inplace(by_lag, ends, prior)
+                found[i] = _without_prior(known, prior / sizes)
         return found
 
     def ahead(self) -> tuple[FloatArray, FloatArray]:

@@ -104,6 +104,9 @@ class Record:
         (S, m, T), (S, m) and (S, m) draws.
     others
         (S, ...) draws of all else, by name.
+    effects
+        (2, n_groups + n_cells) sums of the effects of groups, first constant ones, then all of a
+        cell's, and of their squares; `variances` (2,) sums of the variances of effects.
     done
         Draws that are complete.
     """
@@ -116,6 +119,8 @@ class Record:
     static: np.ndarray
     component: np.ndarray
     others: dict[str, FloatArray]
+    effects: FloatArray
+    variances: FloatArray
     done: int = 0
 
     @classmethod
@@ -135,6 +140,8 @@ class Record:
             static=np.zeros(shape, dtype=np.float32),
             component=np.zeros(shape, dtype=np.int16),
             others=others,
+            effects=np.zeros((2, _effects(chain).size)),
+            variances=np.zeros(2),
         )
 
     def add(self, chain: Chain) -> None:
@@ -154,7 +161,18 @@ class Record:
         self.component[self.done] = state.component[self.kept]
         for name, value in _others(chain).items():
             self.others[name][self.done] = value
+        effects = _effects(chain)
+        self.effects += np.stack([effects, effects**2])
+        if chain.effects is not None:
+            self.variances += chain.effects.state.variance
         self.done += 1
+
+
+def _effects(chain: Chain) -> FloatArray:
+    """Effects of groups, and of cells."""
+    if (effects := chain.effects) is None:
+        return np.zeros(0)
+    return np.concatenate([effects.state.constant, effects.state.effect(effects.groups)])
 
 
 def _others(chain: Chain) -> dict[str, FloatArray | float]:

@@ -34,14 +34,14 @@ def column(table: Table, name: str, role: str) -> pd.Series:
     raise DataError(f"{table.name} has no column {name!r:.60} ({role}); {near(name, known)}")
 
 
-def near(name: str, known: Sequence[str]) -> str:
+def near(name: str, known: Sequence[str], what: str = "columns") -> str:
     """Which names a user may have meant."""
     folded = {each.casefold(): each for each in reversed(known)}
     close = [folded[each] for each in get_close_matches(name.casefold(), list(folded), 3, 0.7)]
     if close:
         return f"did you mean {' or '.join(repr(each) for each in close)}?"
     shown = ", ".join(repr(each) for each in known[:N_SHOWN])
-    return f"its columns are {shown}{', ...' if len(known) > N_SHOWN else ''}."
+    return f"its {what} are {shown}{', ...' if len(known) > N_SHOWN else ''}."
 
 
 def is_number_column(values: pd.Series) -> bool:

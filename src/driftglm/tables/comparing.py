@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from glob import escape
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
@@ -65,6 +66,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Features of the rows."""
         encoder, table = self.encoder_, Table(frame)
         return encoder.named(table) if self.named else encoder.matrix(table)
+
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
+        """Names of the features, as in `TableModel`."""
+        del input_features
+        return np.array(self.encoder_.feature_names, dtype=object)
 
 
 def contestants(
@@ -151,6 +157,8 @@ def compare_table(
     if table.block is not None and X is not data.X:
         raise DataError(f"{table.name} mixes sparse features with texts; --drop the texts.")
     options |= data.extras
+    if X is data.X:
+        options["feature_names"] = encoder.feature_names
     return compare(chosen, X, data.y, data.time, splitter, **options), data
 
 

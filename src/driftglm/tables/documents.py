@@ -75,6 +75,7 @@ def fit_documents(
     freq: Freq,
     effects: Sequence[str] | None = None,
     vocabulary: tuple[int, int | None] | None = None,
+    verbose: bool = False,
     **params: Any,
 ) -> DriftTextModel:
     """Count words, read effects and fit a `DriftTextModel`.
@@ -89,6 +90,8 @@ def fit_documents(
         Columns of covariates; None: all.
     vocabulary
         First and last frequency rank of words to count; None: those that suit the corpus.
+    verbose
+        Show on standard error how far the fit is; no part of the model.
     **params
         Passed to `DriftTextModel`.
     """
@@ -96,9 +99,9 @@ def fit_documents(
     words = fit_words(corpus.documents, vocabulary, binary=False)
     counts = words.transform(corpus.documents)
     names = words.get_feature_names_out().tolist()
-    model = DriftTextModel(vocabulary=names, freq=freq, **params)
+    model = DriftTextModel(vocabulary=names, freq=freq, verbose=verbose, **params)
     model.fit(counts, rows, time=corpus.frame["date"].to_numpy())
-    return model
+    return model.set_params(verbose=False)
 
 
 def _items(value: object) -> list[str]:

@@ -173,7 +173,9 @@ class TableEncoder:
             if name == self.spec.text:
                 found = self._words()
             if not found:
-                raise DataError(f"{name!r:.60} ({role}) is no feature; {near(name, names)}")
+                raise DataError(
+                    f"{name!r:.60} ({role}) is no feature; {near(name, names, 'features')}"
+                )
             out += [positions[feature] for feature in found]
         return sorted(set(out))
 
@@ -335,10 +337,11 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
 
 
 def _refuse_nested(values: pd.Series, name: str) -> None:
-    """Raise DataError if a cell holds a list or the like, as JSON may."""
-    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, list | dict | set)]
+    """Raise DataError if a cell holds a list or the like, as JSON and Parquet may."""
+    nested = list | dict | set | tuple | np.ndarray
+    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, nested)]
     if odd:
-        kind = type(values.iloc[odd[0]]).__name__
+        kind = type(values.iloc[odd[0]]).__name__.replace("ndarray", "list")
         raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
 
 
@@ -369,7 +372,7 @@ def _levels(counts: Counter[str], name: str, rare: int, reference: str | None) -
     if reference is not None and reference not in counts:
         raise DataError(
             f"column {name!r:.60} has no level {reference!r:.40} (reference); "
-            f"{near(reference, list(counts))}"
+            f"{near(reference, list(counts), 'levels')}"
         )
     kept = {k: n for k, n in counts.items() if n >= rare or k == reference}
     if len(counts) - len(kept) > 1:  # a single rare one would but change its name

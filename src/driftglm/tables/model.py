@@ -18,7 +18,7 @@ from driftglm.estimators.statements import counted
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import family_named
 from driftglm.files import Storable
-from driftglm.fitting.identity import OPENINGS
+from driftglm.fitting.identity import unsaid
 from driftglm.registry import FAMILIES
 from driftglm.tables.cells import refuse_empty
 from driftglm.tables.columns import column, numbers, read_times, target
@@ -207,13 +207,17 @@ def fit_table(
     return fit_encoded(encoder, read_training(table, spec, family, X), **params)
 
 
-def fit_encoded(encoder: TableEncoder, data: Training, **params: Any) -> TableModel:
-    """Fit an estimator to features that are there already."""
-    estimator = estimator_for(data.family, freq=encoder.spec.freq, **params)
-    with warnings.catch_warnings():
-        for opening in OPENINGS:  # it has no names yet
-            warnings.filterwarnings("ignore", message=opening)
+def fit_encoded(
+    encoder: TableEncoder, data: Training, *, verbose: bool = False, **params: Any
+) -> TableModel:
+    """Fit an estimator to features that are there already.
+
+    With `verbose` standard error shows how far it is; that is no part of the model.
+    """
+    estimator = estimator_for(data.family, freq=encoder.spec.freq, verbose=verbose, **params)
+    with unsaid():
         estimator.fit(data.X, data.y, time=data.time, **data.extras)
+    estimator.set_params(verbose=False)
     # Set here, since a sparse matrix cannot carry names into `fit`.
     estimator.feature_names_in_ = np.array(encoder.feature_names, dtype=object)
     if (said := estimator.columns_said()) is not None:
