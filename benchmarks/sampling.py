@@ -2,13 +2,15 @@
 
     python benchmarks/sampling.py [sbc coverage scale series wages] --write PAGE
 
-Without names all parts run, a quarter of an hour on one core. Parts that are not run keep their
-section in the page.
+Without names all parts run, three quarters of an hour on one core. Parts that are not run keep
+their section in the page. With `--cache FOLDER` data sets of the calibration that were sampled
+before are read, so that it may run in slices. `--guide docs/sampling.md` sets the table of wages.
 """
 
 import argparse
 import importlib.util
 import multiprocessing
+import pickle
 import re
 import resource
 import time as clock
@@ -145,9 +147,23 @@ class Inclusion:
         return cls(state.inclusion, included, predicted, drawn)
 
 
-def calibrated(name, n_sets, weight=1.0, seed=0):
+def cached_set(key, cache):
+    """One data set: from a file, if it was sampled before."""
+    name, weight, seed, s = key
+    path = None if cache is None else cache / f"{name}-{weight:g}-{seed}-{s}.pickle"
+    if path is not None and path.exists():
+        ranks, inclusion = pickle.loads(path.read_bytes())  # noqa: S301 (written below)
+        return ranks, Inclusion(**inclusion)
+    found = one_set(name, np.random.default_rng([seed, s]), s, weight)
+    if path is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps((found[0], vars(found[1]))))
+    return found
+
+
+def calibrated(name, n_sets, weight=1.0, seed=0, cache=None):
     """P values by quantity, the least after Holm, and that of the reliability of inclusion."""
-    sets = [one_set(name, np.random.default_rng([seed, s]), s, weight) for s in range(n_sets)]
+    sets = [cached_set((name, weight, seed, s), cache) for s in range(n_sets)]
     p_values = {key: uniform([ranks[key] for ranks, _ in sets]) for key in sets[0][0]}
     least = min(p_values.values()) * len(p_values)
     return p_values, min(least, 1.0), reliable([inclusion for _, inclusion in sets])
@@ -178,7 +194,7 @@ def reliable(sets):
     return float(chi2.sf(surprise @ np.linalg.pinv(spread) @ surprise, N_PARTS))
 
 
-def run_sbc(n_sets):
+def run_sbc(n_sets, cache=None):
     """Whether the truth is anywhere among the draws, for three families and one that must fail."""
     said = (
         f"{n_sets} data sets each, drawn from the prior: {N_FEATURES} features, {N_STEPS} steps of "
@@ -194,7 +210,7 @@ def run_sbc(n_sets):
     cases = [(name, 1.0) for name in SIZES] + [("gaussian", 2.5)]
     for name, weight in cases:
         began = clock.perf_counter()
-        p_values, least, inclusion = calibrated(name, n_sets, weight)
+        p_values, least, inclusion = calibrated(name, n_sets, weight, cache=cache)
         shown = name if weight == 1.0 else f"{name}, rows counted {weight} times (must fail)"
         minutes = (clock.perf_counter() - began) / 60
         lines.append(
@@ -234,7 +250,9 @@ def run_coverage(n_panels):
         f"{n_panels} panels each: 8 steps of 100 rows, 60 features, 8 active of which half walk, "
         "noise 1; 90 % intervals of x'beta of 300 new rows at random steps, and the squared error "
         "of all paths. 2 chains of 400 draws. (The variational fit is the mean-field one: with 800 "
-        "rows paths are judged jointly otherwise.)"
+        "rows paths are judged jointly otherwise.) Rows of a panel share its coefficients: the "
+        "standard error is that of panels. Paths are not drawn from the prior; where they are, "
+        "calibration says what is covered."
     )
     lines = [
         said,
@@ -261,8 +279,9 @@ def run_coverage(n_panels):
             errors = [((fit.coef_path() - paths) ** 2).sum() for fit in (sampled, plain)]
             found.append([np.mean(inside), np.mean(inside_plain), *errors])
         one, two, error, other = np.mean(found, axis=0)
+        off, _, _, _ = np.std(found, axis=0) / np.sqrt(n_panels)
         lines.append(
-            f"| {correlation:g} | {one:.3f} | {two:.3f} | {error:.3f} / {other:.3f} | "
+            f"| {correlation:g} | {one:.3f} +- {off:.3f} | {two:.3f} | {error:.3f} / {other:.3f} | "
             f"{error / other:.2f} |"
         )
         print(lines[-1], flush=True)
@@ -387,39 +406,53 @@ def _covered(model, paths):
 # ------------------------------------------------------------------------ wages
 
 
-def run_wages():
-    """Log wages of a panel, the variational fit beside the sampled one, for docs/sampling.md."""
+WAGES = ("educ", "union", "married", "hours", "occ9")
+
+
+def run_wages(guide=None):
+    """Log wages of a panel: variational, sampled, and sampled with men as groups."""
     from truth import wagepan
 
-    X, y, time, _ = wagepan()
-    plain = DriftRegressor().fit(X, y, time=time)
-    sampled = DriftRegressor(inference=Sampling()).fit(X, y, time=time)
-    tables = [model.summary().set_index("feature") for model in (plain, sampled)]
-    lines = [
-        "wagepan, 2 chains of 1,000 draws; variational / sampled.",
-        "",
-        "| | inclusion | drift probability | coefficient of the last step | effective draws |",
-        "|---|---|---|---|---|",
+    X, y, time, person = wagepan()
+    models = [
+        DriftRegressor().fit(X, y, time=time),
+        DriftRegressor(inference=Sampling()).fit(X, y, time=time),
+        DriftRegressor(inference=Sampling()).fit(X, y, time=time, groups=person),
     ]
-    for name in ("educ", "union", "married", "hours", "occ9"):
-        pairs = [
-            " / ".join(f"{table.loc[name, key]:.3g}" for table in tables)
-            for key in ("inclusion_probability", "drift_probability", "coef_last")
+    tables = [model.summary().set_index("feature") for model in models]
+    lines = [
+        "wagepan, 2 chains of 1,000 draws; variational / sampled / sampled with men as groups.",
+        "",
+        "| | inclusion | drift probability | coefficient 1987 | its deviation | effective draws |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in WAGES:
+        i = list(X.columns).index(name)
+        columns = [
+            [f"{table.loc[name, key]:.{n}f}" for table in tables]
+            for key, n in (("inclusion_probability", 2), ("drift_probability", 2))
         ]
-        effective = tables[1].loc[name, "effective_draws"]
-        lines.append(f"| {name} | {' | '.join(pairs)} | {effective:.0f} |")
+        columns.append([f"{model.coef_path_[-1, i]:.3g}" for model in models])
+        columns.append([f"{model.coef_std_path_[-1, i]:.2g}" for model in models])
+        columns.append([f"{table.loc[name, 'effective_draws']:.0f}" for table in tables[1:]])
+        lines.append(f"| {name} | " + " | ".join(" / ".join(each) for each in columns) + " |")
     print("\n".join(lines), flush=True)
+    if guide is not None:
+        old, new = guide.read_text(), "\n".join(lines[2:])
+        guide.write_text(
+            re.sub(r"\| \| inclusion.*?\n(?!\|)", lambda _: f"{new}\n", old, flags=re.DOTALL)
+        )
     return lines
 
 
 # ------------------------------------------------------------------------- page
 
 PARTS = {
-    "sbc": ("Simulation-based calibration", lambda args: run_sbc(args.sets)),
+    "sbc": ("Simulation-based calibration", lambda args: run_sbc(args.sets, args.cache)),
     "coverage": ("Under correlation", lambda args: run_coverage(args.panels)),
     "scale": ("Paper scale", lambda _: run_scale(500)),
     "series": ("Single series", lambda args: run_series(args.series)),
-    "wages": ("Wages", lambda _: run_wages()),
+    "wages": ("Wages", lambda args: run_wages(args.guide)),
 }
 
 
@@ -428,26 +461,29 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
     parser.add_argument("--sets", type=int, default=200)
-    parser.add_argument("--panels", type=int, default=10)
+    parser.add_argument("--panels", type=int, default=40)
     parser.add_argument("--series", type=lambda text: text.split(","), default=[1, 2, 3])
     parser.add_argument("--write", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--guide", type=Path)
     args = parser.parse_args()
     args.series = [int(each) for each in args.series]
     warnings.simplefilter("ignore")
-    old = args.write.read_text() if args.write and args.write.exists() else ""
-    sections = dict(re.findall(r"## (.*?)\n\n(.*?)\n*(?=\n## |\Z)", old, re.DOTALL))
     for name in args.parts or PARTS:
         title, run = PARTS[name]
-        sections[title] = "\n".join(run(args))
+        section = "\n".join(run(args))
         if args.write:
-            write(args.write, sections)
+            write(args.write, title, section)
 
 
-def write(path, sections):
-    """The page, with the sections there are."""
+def write(path, title, section):
+    """The page with one section anew; the others are kept as they are now."""
+    old = path.read_text() if path.exists() else ""
+    sections = dict(re.findall(r"## (.*?)\n\n(.*?)\n*(?=\n## |\Z)", old, re.DOTALL))
+    sections[title] = section
     titles = [title for title, _ in PARTS.values() if title in sections]
     body = "\n\n".join(f"## {title}\n\n{sections[title].strip()}" for title in titles)
-    head = f"# Draws of the joint posterior\n\n    python benchmarks/sampling.py --write {path}"
+    head = "# Draws of the joint posterior\n\n    python benchmarks/sampling.py --write PAGE"
     path.write_text(f"{head}\n\n{body}\n")
 
 

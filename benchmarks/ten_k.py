@@ -25,6 +25,7 @@ from driftglm import DriftRegressor
 from driftglm.baselines import LassoAll, LassoOne
 from driftglm.datasets import load_counted_reports
 from driftglm.datasets.tenk_known import ROWS
+from driftglm.estimators.statements import OUTSIDE
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.experiments import Settings, reproduce_forecasting
 from driftglm.experiments.paper import BASELINES, EVERYONE, FORECASTING, RATES
@@ -33,7 +34,7 @@ from driftglm.files import write_atomically
 
 NAME = "tenk_1996_2005"
 TAIL = 0.01
-N_SHOWN = 6
+N_SHOWN = 12
 INTRODUCTION = """# The paper's first experiment on its own reports
 
 {rows:,} of {read:,} annual reports (management's discussion; 77 % of the paper's corpus, the same
@@ -52,13 +53,13 @@ best: which model beats which, and by how much.
 """
 AFTER_TABLE = """
 *paper* is the paper's own algorithm: its bound, L-BFGS from the lasso of the last year, noise
-variance 1/2, rate chosen on 2002 among {rates} (here {rate}). *exact* and *variational* are
-the same prior at the paper's rate of 1, integrated exactly and by its bound, found by our solver
-with the noise estimated. *forecast* is the learned prior with `extrapolate="forecast"`; *learned*
-is the default, which lets earlier forecasts say how much history to trust. p: Wilcoxon's test of
-reports against learned, Holm-corrected; p of years: Diebold and Mariano's test of yearly means,
-uncorrected: three years tell very little, and reports of a year share its luck. Seconds: fits of
-the three test years, tuning apart, with one thread.
+variance 1/2, rate chosen on 2002 among {rates} (here {rate}).
+*exact* and *variational* are the same prior at the paper's rate of 1, integrated exactly and by its
+bound, found by our solver with the noise estimated. *forecast* is the learned prior with
+`extrapolate="forecast"`; *learned* is the default, which lets earlier forecasts say how much
+history to trust. p: Wilcoxon's test of reports against learned, Holm-corrected; p of years: Diebold
+and Mariano's test of yearly means, uncorrected: three years tell very little, and reports of a year
+share its luck. Seconds: fits of the three test years, tuning apart, with one thread.
 
 ## What agrees with the paper
 """
@@ -66,8 +67,12 @@ WHY = """
 Why, as far as can be said: to predict 2003 the paper's models of one year had {paper_last:,}
 reports of 2002 to go by, these {last:,}, so that what is fitted to one year suffers most. Labels
 are another kind of volatility, numbers were removed from the texts, and firms without a report a
-year earlier are left out; what these do cannot be told apart here. *paper* starts from lasso-one
-and moves little: L-BFGS runs on a density that is infinite at zero.
+year earlier are left out; what these do cannot be told apart here.
+"""
+WORDS = """The learned model of all years: {counts}. *Shared* are words that matter along with many
+others; of those that matter by themselves the first {shown} are drawn, and the table has their
+coefficients, in logarithms of volatility. *Undecided* are words that are in, of which neither
+*static* nor *drifting* can be said ([statements](../statements.md)).
 """
 ROBUST = """## How far it can be shaken
 
@@ -123,10 +128,10 @@ def shaken(rows, cache, jobs):
         ranks = contest(rows, cache, jobs, ranks=(first, last))
         yield f"words ranked {first:,} to {last:,}", ranks
     yield "1 % of both tails of both volatilities left out", contest(trimmed(rows), cache, jobs)
-    yield "without past volatility", contest(rows, cache, jobs, always=False)
     yield "noise constant over the years", contest(rows, cache, jobs, noise="constant")
     yield "Student errors", contest(rows, cache, jobs, errors="student")
     yield "firms as groups (learned alone)", contest(rows, cache, jobs, groups=True)
+    yield "without past volatility", contest(rows, cache, jobs, always=False)
 
 
 def main_table(result):
@@ -194,9 +199,8 @@ def word_picture(rows, words, path):
     model.fit(selector.transform(X), y, time=years)
     table = pd.DataFrame(model.summary(feature_names=names))
     table = table[table["feature"] != "past volatility"]
-    strong = table.head(N_SHOWN)["feature"].tolist()
-    moving = table[table["kind"].isin(["drifting", "sign-flip"])].head(N_SHOWN)["feature"].tolist()
-    shown = list(dict.fromkeys([*strong, *moving]))
+    alone = table[~table["kind"].isin(OUTSIDE)]
+    shown = alone.head(N_SHOWN)["feature"].tolist()
     model.plot_paths(features=shown, feature_names=names).savefig(path)
     kinds = table["kind"].value_counts()
     counts = ", ".join(f"{n:,} {kind}" for kind, n in kinds.items())
@@ -231,30 +235,24 @@ def main():
     rate, rates = re.search(r"rate=([^,)]+)", chosen)[1], ", ".join(map(str, RATES))
     last = int((reports.frame["year"] == FORECASTING.dev).sum())
     why = WHY.format(last=last, paper_last=ROWS[FORECASTING.dev])
-    lines += [
-        main_table(result),
-        AFTER_TABLE.format(rate=rate, rates=rates),
-        reading(result),
-        why,
-        ROBUST,
-    ]
+    below = AFTER_TABLE.format(rate=rate, rates=rates)
+    lines += [main_table(result), below, reading(result), why]
     print("\n".join(lines), flush=True)
-    lines += ["| choice | lasso-one | lasso-all | learned | against the better lasso |"]
-    lines += ["|---|---:|---:|---:|---:|"]
     page = Path(options.write) if options.write else out / "ten-k.md"
     page.parent.mkdir(parents=True, exist_ok=True)
+    counts, table = word_picture(rows, reports.words, page.with_suffix(".svg"))
+    words = WORDS.format(counts=counts, shown=N_SHOWN)
+    lines += ["## Which words matter, which drifted", "", words]
+    lines += [f"![Paths]({page.stem}.svg)", "", table, "", ROBUST]
+    lines += ["| choice | lasso-one | lasso-all | learned | against the better lasso |"]
+    lines += ["|---|---:|---:|---:|---:|"]
     for choice, found in shaken(rows, out / "cache", options.jobs):
         gap = 100 * (found["learned"] / min(found["lasso-one"], found["lasso-all"]) - 1)
         cells = [f"{found[m]:.4f}" for m in ("lasso-one", "lasso-all", "learned")]
         lines.append(f"| {' | '.join([choice, *cells, f'{gap:+.1f} %'])} |")
         print(lines[-1], flush=True)
         write_atomically(page, "\n".join([*lines, ""]).encode())  # so far: a run may be killed
-    counts, table = word_picture(rows, reports.words, page.with_suffix(".svg"))
-    lines += ["", "## Which words matter, which drifted", ""]
-    lines += [f"The learned model of all years: {counts}.", "", f"![Paths]({page.stem}.svg)", ""]
-    lines += [table, ""]
-    write_atomically(page, "\n".join(lines).encode())
-    print("\n".join(lines), f"{clock.perf_counter() - began:.0f} s")
+    print(f"{clock.perf_counter() - began:.0f} s")
     return 0
 
 

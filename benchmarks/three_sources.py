@@ -144,6 +144,25 @@ def table(comparison, tests):
     return "\n".join(lines)
 
 
+def reading(comparison):
+    """Who is best, and where the default and the paper's prior stand; the paper's order beside."""
+    total = {m: comparison.loss[m].sum() / 1000 for m in comparison.models}
+    paper = {m: sum(TEXT.figure(m, year) for year in TEXT.test) for m in comparison.models}
+    order = sorted(total, key=total.get)
+    said = [f"From best to worst: {', '.join(order)}."]
+    for name in ("learned", "exact"):
+        if name in order:
+            away = 100 * (total[name] / total[order[order[0] == name]] - 1)
+            against = "the next" if order[0] == name else order[0]
+            place = f"{name} has rank {order.index(name) + 1} of {len(order)}, {away:+.2f} %"
+            said.append(f"{place} against {against}.")
+    rivals = [m for m in CONTESTANTS[:5] if m in paper]
+    best = min(rivals, key=paper.get)
+    away = 100 * (paper["exact"] / paper[best] - 1) if "exact" in paper else float("nan")
+    said.append(f"In the paper its prior is {away:+.2f} % off the best baseline, {best}.")
+    return " ".join(said)
+
+
 def tested(comparison):
     """p against learned, of documents and of years."""
     if "learned" not in comparison.models or len(comparison.models) == 1:
@@ -182,6 +201,7 @@ def main():
     tokens = {int(y): counts[years == y][:, columns].sum() for y in TEXT.test}
     lines = [INTRODUCTION.format(**facts), table(comparison, tested(comparison)), ""]
     lines.append(f"Tokens: {', '.join(f'{y} {n:,.0f}' for y, n in tokens.items())}.")
+    lines += ["", reading(comparison)]
     page = "\n".join([*lines, CLOSING])
     print(page, f"{clock.perf_counter() - began:.0f} s")
     if options.write:

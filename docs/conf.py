@@ -34,7 +34,6 @@ exclude_patterns = [
     "site",
     "tools",
     "sitetools",
-    "first-screen.md",
     "**/README.txt",
     "**/GALLERY_HEADER.rst",
 ]

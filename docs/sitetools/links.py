@@ -24,8 +24,8 @@ INCLUDED = {
     "SECURITY.md": "project/security.md",
     "RELEASING.md": "project/releasing.md",
 }
-#: Pages that the site leaves out: notes to the authors of the README.
-HIDDEN = ("first-screen",)
+#: Pages that the site leaves out.
+HIDDEN: tuple[str, ...] = ()
 LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 
 

@@ -49,7 +49,7 @@ def main() -> int:
         page = write_demo_report(result, Path(folder) / "report.html")
         script = Path(__file__).with_name("report_picture.py")
         made = subprocess.run(  # noqa: S603
-            [sys.executable, str(script), str(page), str(picture), "--height", "1180"], check=False
+            [sys.executable, str(script), str(page), str(picture), "--height", "1245"], check=False
         )
     if made.returncode:
         sys.stderr.write("README.md is up to date; the picture could not be taken.\n")

@@ -37,13 +37,6 @@ def test_a_page_shows_what_its_example_prints(name, capsys):
     assert capsys.readouterr().out == shown
 
 
-def test_the_routing_recipe_runs():
-    (block,) = re.findall(
-        r"^```python\n(.*?)```", (DOCS / "first-screen.md").read_text(), re.DOTALL | re.MULTILINE
-    )
-    exec(block, {})  # noqa: S102
-
-
 def test_the_page_on_results_shows_what_its_script_fits():
     pytest.importorskip("matplotlib")
     from result_pictures import NAMES, example

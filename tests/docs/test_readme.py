@@ -16,10 +16,10 @@ def test_python_blocks_of_the_readme_run_one_after_the_other():
 
     names = {}
     for block in blocks:
-        with sklearn.config_context(enable_metadata_routing="request" in block):
-            exec(block, names)  # noqa: S102
+        exec(block, names)  # noqa: S102
+    assert not sklearn.get_config()["enable_metadata_routing"]
     assert names["model"].get_metadata_routing() is not None
-    assert names["pipe"].predict(names["panel"].X_next).shape == names["panel"].y_next.shape
+    assert names["pipe"].predict(names["frame"]).shape == names["panel"].y.shape
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

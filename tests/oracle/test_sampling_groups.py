@@ -86,6 +86,8 @@ def test_paths_effects_and_components_are_those_of_the_exact_posterior(seed):
     means, phi, effects = exact(fit, X, y)
     error = fit.std_path().T / np.sqrt(np.nanmin(fit.agreement[1]))
     assert (np.abs(fit.beta - means) < 4 * error).all()
-    assert_allclose(fit.phi, phi, atol=0.05)
+    assert_allclose(fit.phi, phi, atol=0.025)
+    # The covariate of groups is not left to what effects happen to say.
+    assert np.nanmin(fit.agreement[1]) > 1000
     known = model._forecaster.groups[0]
     assert_allclose(known.mean, effects, atol=4 * error.max())

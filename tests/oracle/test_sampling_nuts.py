@@ -1,11 +1,17 @@
-"""Interval ends of Gibbs draws against NUTS (NumPyro), the components summed out.
+"""Interval ends of Gibbs draws against exact ones, and against NUTS (NumPyro).
 
 The weight of zero is 0 and every component moves, so that the prior of a path is a density: a
-mixture of full normal distributions. The second problem has an unknown noise variance.
+mixture of full normal distributions. The second problem has an unknown noise variance. Given
+components and noise every coefficient is normal; noise is integrated over a grid. NUTS has the
+components summed out.
 """
+
+import itertools
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import invgamma, norm
 
 from driftglm import DriftRegressor, Sampling
 from driftglm.priors import Learned
@@ -13,6 +19,7 @@ from driftglm.priors import Learned
 N_STEPS, N_ROWS = 4, 8
 GRID = {"shares": (0.0, 0.5), "correlations": (0.5, 0.9), "n_scales": 2, "n_directions": 0}
 LEVELS = (0.05, 0.95)
+N_NOISES = 60
 
 
 def world(seed):
@@ -38,7 +45,66 @@ def gibbs(X, y, codes, noise):
     return model.fit(X, y, time=codes)._fits[0]
 
 
-def nuts(fit, data, noise, n_draws=12_000):
+def mixture(fit, data, noise):
+    """Weights (M,), means and deviations (M, 2, T) of the parts of the exact posterior."""
+    X, y, codes = data
+    laws, steps = fit.components, np.arange(N_STEPS)
+    spread = laws.rho[:, None, None] ** np.abs(steps[:, None] - steps)
+    spread = laws.static[:, None, None] + laws.dynamic[:, None, None] * spread
+    design = np.zeros((y.size, 2 * N_STEPS))
+    for i in range(2):
+        design[np.arange(y.size), i * N_STEPS + codes] = X[:, i]
+    noises, prior = np.array([noise]), np.zeros(1)
+    if noise == "constant":
+        noises = np.exp(np.linspace(-2.0, 2.5, N_NOISES))
+        law = invgamma(0.5, scale=0.5 * np.mean(y**2))
+        prior = law.logpdf(noises) + np.log(noises)
+    weights, means, deviations = [], [], []
+    for ks in itertools.product(np.flatnonzero(~laws.is_zero), repeat=2):
+        own = np.zeros((2 * N_STEPS, 2 * N_STEPS))
+        for i, k in enumerate(ks):
+            at = slice(i * N_STEPS, (i + 1) * N_STEPS)
+            own[at, at] = spread[k] / fit.unit[i] ** 2
+        marginal = design @ own @ design.T + noises[:, None, None] * np.eye(y.size)
+        solved = np.linalg.solve(marginal, np.broadcast_to(y[:, None], (*marginal.shape[:2], 1)))
+        value = -0.5 * (np.linalg.slogdet(marginal)[1] + solved[..., 0] @ y)
+        weights.append(value + prior)
+        gain = np.linalg.solve(
+            marginal, np.broadcast_to(design @ own, (noises.size, *design.shape))
+        )
+        means.append(own @ design.T @ solved[..., 0][..., None])
+        covariance = own - (design @ own).T @ gain
+        deviations.append(np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)))
+    weights = np.concatenate(weights)
+    weights = np.exp(weights - weights.max())
+    shape = weights.size, 2, N_STEPS
+    means, deviations = np.concatenate(means), np.concatenate(deviations)
+    return weights / weights.sum(), means.reshape(shape), deviations.reshape(shape)
+
+
+def exact_ends(weights, means, deviations):
+    """(2, 2, T) quantiles, and (2, T) deviations."""
+    mean = np.tensordot(weights, means, 1)
+    spread = np.sqrt(np.tensordot(weights, deviations**2 + means**2, 1) - mean**2)
+    ends = np.empty((len(LEVELS), *mean.shape))
+    for (j, level), i, t in itertools.product(enumerate(LEVELS), range(2), range(N_STEPS)):
+        part = means[:, i, t], deviations[:, i, t]
+        reach = mean[i, t] - 9 * spread[i, t], mean[i, t] + 9 * spread[i, t]
+        ends[j, i, t] = brentq(lambda x, p=part, u=level: weights @ norm.cdf(x, *p) - u, *reach)
+    return ends, spread
+
+
+@pytest.mark.parametrize(("seed", "noise"), [(0, 1.0), (1, "constant")])
+def test_interval_ends_are_exact(seed, noise):
+    data = world(seed)
+    fit = gibbs(*data, noise)
+    ends, deviation = exact_ends(*mixture(fit, data, noise))
+    draws = fit.path_draws().reshape(-1, N_STEPS, 2).transpose(0, 2, 1)
+    apart = np.abs(np.quantile(draws, LEVELS, axis=0) - ends) / deviation
+    assert apart.max() < 0.05
+
+
+def nuts(fit, data, noise, n_draws=40_000):
     """(draws, p, T) paths, by the definition of the model."""
     import jax
     import jax.numpy as jnp

@@ -60,8 +60,8 @@ def test_no_figure_depends_on_threads_and_all_on_the_seed(model, panel):
 
 def test_bands_hold_whole_paths_and_are_wider_than_intervals(model):
     band, single = model.coef_band(0.9), model.coef_interval(0.9)
-    draws = model._sampled().path_draws()
-    kept = model._sampled().kept()
+    draws = model._sampled()[0].path_draws()
+    kept = model._sampled()[0].kept()
     inside = (draws >= band[0][:, kept]) & (draws <= band[1][:, kept])
     shares = inside.all(axis=2).mean(axis=(0, 1))
     moving = model.inclusion_probability_[kept] > 0.5
@@ -72,7 +72,7 @@ def test_bands_hold_whole_paths_and_are_wider_than_intervals(model):
 def test_a_step_has_the_covariance_of_the_draws(model, panel):
     step = model._fits[0].at(2)
     X = panel.X[:30]
-    fit = model._sampled()
+    fit = model._sampled()[0]
     coef = fit.path_draws()[:, :, 2].reshape(fit.draws.count, -1)
     intercept = fit.intercept_draws()[:, :, 2].reshape(-1)
     eta = X[:, fit.kept()] @ coef.T + intercept
@@ -86,7 +86,7 @@ def test_draws_of_rows_share_their_coefficients(model, panel):
     drawn = model.predict_draws(same, 400, time=np.full(40, 2), random_state=0)
     forecast = model.predict_distribution(same, time=np.full(40, 2))
     assert_allclose(drawn.mean(), forecast.mean[0], atol=0.1)
-    noise = float(model._sampled().draws.noise[..., 2].mean())
+    noise = float(model._sampled()[0].draws.noise[..., 2].mean())
     of_coefficients = float(forecast.variance[0]) - noise
     # The mean of 40 rows alike still has all the uncertainty of the coefficients.
     assert_allclose(drawn.mean(axis=1).var(), of_coefficients + noise / 40, rtol=0.35)
@@ -96,9 +96,9 @@ def test_draws_of_rows_share_their_coefficients(model, panel):
 
 
 def test_contrasts_are_those_of_the_draws(model):
-    draws = model._sampled().path_draws()
+    draws = model._sampled()[0].path_draws()
     place = int(np.argmax(model.inclusion_probability_))
-    j = int(np.flatnonzero(model._sampled().kept() == place)[0])
+    j = int(np.flatnonzero(model._sampled()[0].kept() == place)[0])
     difference = draws[:, :, 7, j] - draws[:, :, 0, j]
     found = model.contrast({(place, 7): 1, (place, 0): -1})
     assert found.estimate == pytest.approx(float(difference.mean()))
@@ -123,7 +123,7 @@ def test_files_and_updates_keep_draws(model, panel, tmp_path):
     assert again.get_params()["inference"] == SHORT
     pd.testing.assert_frame_equal(again.summary(), model.summary())
     later = again.update(panel.X_next, panel.y_next, time=np.full(len(panel.y_next), 8))
-    assert later._sampled().draws.paths.shape[-1] == 9
+    assert later._sampled()[0].draws.paths.shape[-1] == 9
 
 
 def test_other_tools_get_a_tree(model):
@@ -195,10 +195,30 @@ def test_rows_of_a_group_share_an_effect_in_draws_too():
     assert_allclose(known.mean(axis=0), y[:2], atol=1.0)
 
 
-def test_classes_families_and_workers_are_refused_too(panel):
+def test_several_classes_have_draws_each_and_probabilities_together():
+    rng = np.random.default_rng(2)
+    time = np.repeat(np.arange(4), 150)
+    X = rng.normal(size=(600, 3))
+    eta = np.column_stack([1.2 * X[:, 0], -0.6 * X[:, 1], np.zeros(600)])
+    p = np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
+    labels = np.array(["a", "b", "c"])[(rng.random((600, 1)) > p.cumsum(axis=1)).sum(axis=1)]
+    plain = DriftClassifier().fit(X, labels, time=time)
+    model = DriftClassifier(inference=SHORT).fit(X, labels, time=time)
+    assert_allclose(model.predict_proba(X, time=time), plain.predict_proba(X, time=time), atol=0.08)
+    assert_allclose(model.coef_path_, plain.coef_path_, atol=0.35)
+    drawn = model.predict_draws(X[:5], 2000, time=time[:5], random_state=0)
+    shares = np.stack([(drawn == label).mean(axis=0) for label in model.classes_], axis=1)
+    assert_allclose(shares, model.predict_proba(X[:5], time=time[:5]), atol=0.05)
+    assert model.coef_band().shape == model.coef_interval().shape
+    assert list(model.sampling_summary().columns) == ["class", "what", "r_hat", "effective_draws"]
+    assert model.to_arviz()["posterior"]["coef"].dims[:3] == ("chain", "draw", "class")
+    # What all classes have in common is in no likelihood and may not wander off.
+    levels = np.mean([fit.draws.intercepts[:, :, 0] for fit in model._sampled()], axis=(0, 3))
+    assert np.ptp(levels) < 1e-6
+
+
+def test_families_and_workers_are_refused_too(panel):
     labels = np.arange(480) % 3
-    with pytest.raises(DataError, match="more than two classes"):
-        DriftClassifier(inference=SHORT).fit(panel.X, labels, time=panel.time)
     with pytest.raises(DataError, match="effects of groups"):
         DriftPoissonRegressor(inference=SHORT).fit(
             panel.X, labels, time=panel.time, groups=np.arange(480) // 4
@@ -228,13 +248,13 @@ def test_who_interrupts_keeps_the_draws_made(panel, monkeypatch):
     with pytest.warns(ConvergenceWarning, match="30 of 200 draws"):
         model = DriftRegressor(inference=SHORT).fit(panel.X, panel.y, time=panel.time)
     assert made.is_set()
-    assert model._sampled().draws.paths.shape[:2] == (2, 30)
+    assert model._sampled()[0].draws.paths.shape[:2] == (2, 30)
 
 
 def test_draws_kept_in_full_are_as_many_as_there_is_room_for(panel):
     small = Sampling(draws=100, warmup=50, chains=1, max_megabytes=0.012, keep=(11,))
     model = DriftRegressor(inference=small).fit(panel.X, panel.y, time=panel.time)
-    kept = model._sampled().kept()
+    kept = model._sampled()[0].kept()
     assert kept.size == int(0.012e6 / (4 * 9 + 2) / 100) == 3
     assert 11 in kept
     # Means and deviations are known of all.

@@ -206,3 +206,27 @@ def test_compiling_is_announced_when_it_happens_and_once_whatever_the_number_of_
     assert said("gap") == [
         "driftglm: compiling kernels that were not needed before, once; this takes a moment."
     ]
+
+
+FIRST_FIT = """
+import numpy as np
+from driftglm import DriftRegressor
+from driftglm._jit import _KERNELS
+rng = np.random.default_rng(0)
+X = rng.normal(size=(200, 5))
+DriftRegressor().fit(X, X[:, 0] + rng.normal(size=200), time=np.repeat(range(4), 50))
+for each in _KERNELS:
+    print(each.py_func.__module__, each.py_func.__name__, len(each.signatures))
+"""
+
+
+def test_a_first_fit_compiles_no_kernel_twice_and_none_that_is_for_groups():
+    """Both cost a new user seconds: arrays with gaps, and kernels that call all others."""
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", FIRST_FIT], capture_output=True, text=True, check=True
+    )
+    kernels = [line.split() for line in done.stdout.splitlines()]
+    assert [name for _, name, count in kernels if int(count) > 1] == []
+    compiled = {(module, name) for module, name, count in kernels if int(count)}
+    assert ("driftglm.solvers.path_updates", "update_paths_inplace") in compiled
+    assert not {name for module, name in compiled if module.endswith((".offset", ".groups"))}

@@ -5,13 +5,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm.priors import Learned
-from driftglm.priors.mixture import with_empty_steps
-from driftglm.priors.offset import last_step_inplace
+from driftglm.priors.mixture import last_step_inplace, with_empty_steps
 from driftglm.solvers.intercepts import forecast_of_dynamics
 from driftglm.solvers.text_learned import TextPosterior
 
 N_STEPS = 5
-NO_OFFSET = np.empty(0)
 COMPONENTS = Learned(n_scales=2, correlations=(0.3, 0.9), boundary="stationary").components(
     2.0, 60.0, N_STEPS
 )
@@ -53,7 +51,7 @@ def test_the_last_of_some_empty_steps_is_the_conditional(rng, n_more, compiled):
     h, b, phi = paths(rng, 6)
     last_step = last_step_inplace if compiled else last_step_inplace.py_func
     out = np.empty((6, 2))
-    last_step(h, b, NO_OFFSET, phi, COMPONENTS.extended(n_more).tables(), out)
+    last_step(h, b, phi, COMPONENTS.extended(n_more).tables(), out)
     assert_allclose(out, [mixed(*each, n_more) for each in zip(phi, h, b, strict=True)], rtol=1e-9)
 
 
@@ -63,9 +61,9 @@ def test_what_a_path_before_left_is_not_seen(rng):
     h[1] = b[1] = 0.0
     tables = COMPONENTS.extended(2).tables()
     together, alone = np.empty((3, 2)), np.empty((3, 2))
-    last_step_inplace(h, b, NO_OFFSET, phi, tables, together)
+    last_step_inplace(h, b, phi, tables, together)
     for i in range(3):
-        last_step_inplace(h[[i]], b[[i]], NO_OFFSET, phi[[i]], tables, alone[i : i + 1])
+        last_step_inplace(h[[i]], b[[i]], phi[[i]], tables, alone[i : i + 1])
     assert_array_equal(together, alone)
     assert together[1, 0] == 0.0
 
@@ -81,7 +79,7 @@ def test_words_are_forecast_as_paths_of_rows_are(rng, n_more):
         np.zeros((n_words, n_effects)), np.zeros((1, COMPONENTS.count)), COMPONENTS, np.zeros(1),
     )  # fmt: skip
     out = np.empty((h.shape[0], 2))
-    last_step_inplace(h, b, NO_OFFSET, phi, COMPONENTS.extended(n_more).tables(), out)
+    last_step_inplace(h, b, phi, COMPONENTS.extended(n_more).tables(), out)
     for n_jobs in (1, 2):
         found = posterior.ahead(n_more, n_jobs)
         assert_array_equal(found, out.T.reshape(2, n_words, n_effects))

@@ -100,6 +100,18 @@ def test_a_neighbour_that_looks_alike_leaves_less_known_of_the_mean(solve):
     assert found[0] < 0.7 * (data.columns[0] ** 2 / data.variance).sum()
 
 
+def test_what_is_known_of_the_mean_under_a_flat_prior_keeps_its_digits():
+    """Taking the prior off again would leave none of them: it is that of an intercept."""
+    data, kernels = small()
+    static = np.append(kernels.static[:2], 1e8)
+    flat = PathKernels(static, kernels.dynamic, kernels.rho)
+    found = JointSolve.of(data, flat).common_precision()[2]
+    rest = PathKernels(kernels.static[:2], kernels.dynamic[:2], kernels.rho)
+    without = JointData(data.columns[:2], data.y, data.variance, data.step_offsets)
+    z = data.columns[2]
+    assert found == pytest.approx(z @ JointSolve.of(without, rest).inverse @ z, rel=1e-9)
+
+
 def test_parts_of_the_rows_give_the_same(monkeypatch):
     data, kernels = small()
     whole = JointSolve.of(data, kernels).covariances(between=True)

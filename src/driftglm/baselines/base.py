@@ -25,6 +25,7 @@ from driftglm.baselines.text_methods import TextMethods
 from driftglm.baselines.tuning import LONG, SHORT, Chain, Params, Patience
 from driftglm.data.checks import check_weights
 from driftglm.data.features import feature_mask
+from driftglm.data.frames import check_frame, check_target
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.time_column import require_time, split_time
 from driftglm.exceptions import ConvergenceWarning, DataError
@@ -182,6 +183,9 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         reading = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
         family = self._loss.family
         reading["multi_output"] = family.takes_trials and np.ndim(y) > 1
+        check_frame(X)
+        if numeric:
+            check_target(y)
         X, y = validate_data(self, X, y, **reading, y_numeric=numeric)
         n_rows = np.shape(y)[0]
         weights = check_weights(others[0], n_rows)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -109,14 +108,7 @@ def run_demo(
         warm_start=True,
         verbose=verbose,
     )
-    said = {m: [_named(text, rows.names) for text in t] for m, t in comparison.warnings.items()}
-    comparison = replace(comparison, warnings=said)
     return DemoResult(comparison, cast("DriftClassifier", next(of_all)), rows)
-
-
-def _named(text: str, names: list[str]) -> str:
-    """A warning about columns that were given without names, with their names."""
-    return re.sub(r"'x(\d+)'", lambda found: f"'{names[int(found[1])]}'", text)
 
 
 def _fit_quietly(model: BaseEstimator, rows: Ballots) -> BaseEstimator:

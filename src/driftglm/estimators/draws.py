@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -20,7 +21,7 @@ from driftglm.families import Family
 from driftglm.fitting.fits import Fit
 from driftglm.fitting.outcome import Forecaster
 from driftglm.fitting.reading import exposure_of, trials_of
-from driftglm.fitting.row_draws import effect_draws, eta_draws
+from driftglm.fitting.row_draws import Chosen, drawn_classes, effect_draws, eta_draws
 from driftglm.fitting.sampled import SampledFit
 from driftglm.plots.labels import Names, feature_names_of
 from driftglm.solvers.sampling import Sampling
@@ -50,6 +51,7 @@ class JointDraws:
     """Mixin: what is read from draws."""
 
     family_: Family
+    classes_: np.ndarray
     timesteps_: Labels
     n_features_in_: int
 
@@ -71,53 +73,49 @@ class JointDraws:
     @abstractmethod
     def _group_numbers(self, groups: VectorLike, n_rows: int) -> IntArray | None: ...
 
-    def _sampled(self) -> SampledFit:
-        """The only response, which was sampled."""
+    def _sampled(self) -> tuple[SampledFit, ...]:
+        """The responses, which were sampled; more than one of several classes."""
         check_is_fitted(self, "coef_path_")
-        fit = self._fits[0]
-        if not isinstance(fit, SampledFit):
+        fits = tuple(fit for fit in self._fits if isinstance(fit, SampledFit))
+        if not fits:
             raise DataError(
                 "this model has no draws of its coefficients; fit it with inference='sampling'."
             )
-        return fit
+        return fits
 
     def coef_band(self, level: float = 0.9) -> FloatArray:
-        """Simultaneous bands: (2, T, p), lower and upper.
+        """Simultaneous bands: (2, T, p), lower and upper; of several classes (2, T, n_classes, p).
 
         A band holds the whole path of its feature with probability `level`; `coef_interval` says so
         of single steps only. Needs draws.
         """
         normal_quantile(level)  # checks the level
-        return stacked([self._sampled().band(level)], axis=2)
+        return stacked([fit.band(level) for fit in self._sampled()], axis=2)
 
     def sampling_summary(self, feature_names: Names = None) -> pd.DataFrame:
         """One row a feature that is in often enough to tell: its `r_hat` and `effective_draws`.
 
         The largest R-hat and the least number of effective draws over its steps, of bulk and tails.
-        The last rows are the noise and the number of features that are in.
+        The last rows are the noise and the number of features that are in. Of several classes a
+        column `class` comes first.
         """
-        fit = self._sampled()
         names = feature_names_of(self, self.n_features_in_, feature_names)
-        ratio, effective = fit.compared()
-        kept = np.flatnonzero(np.isfinite(ratio))
-        table = pd.DataFrame(
-            {
-                "what": [names[i] for i in kept],
-                "r_hat": ratio[kept],
-                "effective_draws": effective[kept],
-            }
-        )
-        return pd.concat([table, _global_rows(fit)], ignore_index=True)
+        tables = [_agreement(fit, names) for fit in self._sampled()]
+        if len(tables) == 1:
+            return tables[0]
+        for label, table in zip(self.classes_, tables, strict=True):
+            table.insert(0, "class", label)
+        return pd.concat(tables, ignore_index=True)
 
     def to_arviz(self, feature_names: Names = None) -> Any:
         """The draws as an xarray DataTree, as ArviZ 1 takes them.
 
         Group `posterior`: coef (chain, draw, time, feature) of the features kept in full, intercept
-        (chain, draw, time), noise, n_included. Group `sample_stats` holds nothing but the seed, as
-        an attribute: draws of Gibbs sweeps have no step sizes. Needs xarray, the extra
-        ``driftglm[xarray]``.
+        (chain, draw, time), noise, n_included; of several classes the third dimension is `class`.
+        Group `sample_stats` holds nothing but the seed, as an attribute: draws of Gibbs sweeps have
+        no step sizes. Needs xarray, the extra ``driftglm[xarray]``.
         """
-        fit, draws = self._sampled(), self._sampled().draws
+        fits = self._sampled()
         try:
             import xarray as xr
         except ImportError as error:
@@ -130,6 +128,7 @@ class JointDraws:
         labels: Any = self.timesteps_
         if isinstance(labels, pd.PeriodIndex):
             labels = labels.to_timestamp()
+        fit, draws = fits[0], fits[0].draws
         n_chains, n_draws = draws.paths.shape[:2]
         coords = {
             "chain": np.arange(n_chains),
@@ -137,11 +136,17 @@ class JointDraws:
             "time": np.asarray(labels),
             "feature": np.array([names[i] for i in fit.kept()], dtype=object),
         }
-        lead = ("chain", "draw")
+        lead: tuple[str, ...] = ("chain", "draw")
+        if len(fits) > 1:
+            coords["class"], lead = self.classes_, (*lead, "class")
+
+        def all_of(each: list[FloatArray]) -> FloatArray:
+            return each[0] if len(each) == 1 else np.stack(each, axis=2)
+
         data = {
-            "coef": ((*lead, "time", "feature"), fit.path_draws()),
-            "intercept": ((*lead, "time"), fit.intercept_draws()),
-            "n_included": (lead, draws.n_included),
+            "coef": ((*lead, "time", "feature"), all_of([fit.path_draws() for fit in fits])),
+            "intercept": ((*lead, "time"), all_of([fit.intercept_draws() for fit in fits])),
+            "n_included": (lead, all_of([fit.draws.n_included for fit in fits])),
         }
         if self.family_.has_noise:
             data["noise"] = ((*lead, "time"), draws.noise)
@@ -165,14 +170,22 @@ class JointDraws:
             raise DataError(f"n_draws={n_draws!r}; pass a whole number, 1 or more.")
         rows, codes = self._read_new(X, time)
         rng, family = np.random.default_rng(random_state), self.family_
-        drawn = eta_draws(self._forecaster, rows, codes, int(n_draws), rng, hold=self._holds)
+        chosen = Chosen.of(self._forecaster, int(n_draws), rng, hold=self._holds)
+        drawn = [
+            eta_draws(self._forecaster, (rows, codes), chosen, rng, response)
+            for response in range(len(self._fits))
+        ]
+        if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
+            given_effects = self._forecaster, numbers, codes, int(n_draws), rng
+            for each, effects in zip(drawn, effect_draws(*given_effects), strict=True):
+                each[0][:] += effects
+        if len(drawn) > 1:
+            return drawn_classes(np.stack([eta for eta, _, _ in drawn], axis=2), rng)
         if (number := trials_of(trials, rows.shape[0])) is not None:
             family = family.with_trials(number)
-        if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
-            drawn[0][:] += effect_draws(self._forecaster, numbers, codes, int(n_draws), rng)
         added, certain = exposure_of(family, exposure, rows.shape[0]), np.zeros(rows.shape[0])
         out = np.empty((int(n_draws), rows.shape[0]))
-        for s, (eta, noise, shape) in enumerate(zip(*drawn, strict=True)):
+        for s, (eta, noise, shape) in enumerate(zip(*drawn[0], strict=True)):
             law = family.at(noise, float(shape)).predictive(eta + added, certain, noise)
             out[s] = law.draws(1, int(rng.integers(2**31)))[0]
         return out
@@ -205,6 +218,20 @@ class JointDraws:
             "(Sampling(draws=...)), or read what concerns them with care.",
             ConvergenceWarning,
         )
+
+
+def _agreement(fit: SampledFit, names: np.ndarray | Sequence[str]) -> pd.DataFrame:
+    """Of one response."""
+    ratio, effective = fit.compared()
+    kept = np.flatnonzero(np.isfinite(ratio))
+    table = pd.DataFrame(
+        {
+            "what": [names[int(i)] for i in kept],
+            "r_hat": ratio[kept],
+            "effective_draws": effective[kept],
+        }
+    )
+    return pd.concat([table, _global_rows(fit)], ignore_index=True)
 
 
 def _global_rows(fit: SampledFit) -> pd.DataFrame:

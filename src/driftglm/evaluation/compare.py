@@ -65,13 +65,13 @@ def compare(  # noqa: PLR0913
     grids: Mapping[str, object] | None = None,
     metric: str | LossFunction = "auto",
     tune: Literal["dev", "origin"] = "dev",
+    warm_start: bool = False,
     n_jobs: int | None = None,
     client: Any = None,
     cache_dir: StrPath | None = None,
     sample_weight: VectorLike = None,
     exposure: VectorLike = None,
     groups: VectorLike = None,
-    warm_start: bool = False,
     feature_names: Names = None,
     verbose: bool | None = None,
 ) -> Comparison:
@@ -91,11 +91,11 @@ def compare(  # noqa: PLR0913
         that of another registered family, a function (y, prediction) -> losses, or "auto": what
         suits the models. Scores of distributions: "crps", "log-score", "brier" (classes),
         "ranked-probability" (counts and classes), "interval-score" (of 90 % intervals), "quantile"
-        (mean pinball loss); models that predict points only are left out then. The prediction of
-        a classifier, as a metric of points sees it, is the probability of the class observed; that
-        of a text model the log-likelihood of the document
+        (mean pinball loss), without models of points. To other metrics the prediction is, of a
+        classifier, the probability of the class observed, and of a text model a log-likelihood
     tune : "dev": choose parameters once, by the error on the dev step of fits to the steps before;
         "origin": again for every test step, on the last step before it
+    warm_start : let learned priors go on from one test step to the next by `update`; see the guide
     n_jobs : number of processes, or of what another joblib backend offers. Results are the same,
         to the last digit, for any number: each fit has one BLAS thread
     client : a `distributed.Client`, or "active" for the one started last: every fit is a task of
@@ -104,9 +104,6 @@ def compare(  # noqa: PLR0913
         other data, settings or versions are never mixed in; several runs may share it
     sample_weight, exposure : (n_rows,) weights for fits, tuning and the table's means; exposures
     groups : (n_rows,) ids of what rows have in common, for learned priors and `hold_out_groups`
-    warm_start : fit models with the learned prior before the first test step only, and go on by
-        ``update`` from one to the next. That sees earlier rows only as well; it is several times as
-        fast and may end at a slightly different optimum. Not of pipelines and windows
     feature_names : names of the columns of X for warnings about them, where X has none
     verbose : show a progress bar on standard error; None: only on a terminal
 
@@ -124,17 +121,13 @@ def compare(  # noqa: PLR0913
     'last'
     """
     models = check_models(models)
-    if not isinstance(splitter, RollingOrigin):
-        raise TypeError(f"splitter is a {type(splitter).__name__}; pass a RollingOrigin.")
-    if tune not in {"dev", "origin"}:
-        raise DataError(f"tune={tune!r}; pass 'dev' or 'origin'.")
+    _check_plan(splitter, tune)
     finals = {name: split_pipeline(m)[1] for name, m in models.items()}
-    given = _read(X, y, time, splitter, sample_weight, exposure)
+    given = _read(X, y, time, splitter, sample_weight, exposure, feature_names)
     data = _with_trials(_with_groups(given, groups, finals, splitter), finals)
-    data = dataclasses.replace(data, names=_column_names(X, feature_names))
-    parts = _candidates(models, grids), data, splitter, find_metric(metric, finals), warm_start
+    parts = _candidates(models, grids), data, splitter, find_metric(metric, finals)
     runner = Runner(data, n_jobs, _open_cache(cache_dir, data), verbose, find_client(client))
-    return Contest(models, *parts).play(runner, tune)
+    return Contest(models, *parts, warm_start).play(runner, tune)
 
 
 @dataclass(frozen=True)
@@ -152,17 +145,8 @@ class Contest:
         """Tune, then fit and predict every test step."""
         data = self.data
         folds = self.splitter.folds(data.time, data.codes.size, data.groups)
-        tuned = {name: [sets[0]] * len(folds) for name, sets in self.candidates.items()}
-        tuning = self._tuning_folds(folds, tune)
-        searches = {n: self._tuning_tasks(n, tuning) for n in self.models if self._is_open(n)}
-        # Fits that wait for nothing are made beside the searches.
-        ready = self._tasks(folds, {n: tuned[n] for n in self.models if n not in searches})
-        pieces = run_by_name(runner, ready | searches, "tuning" if searches else "fitting")
-        for name in searches:
-            tried = iter(pieces.pop(name))
-            choices = [self._choice(name, fold, tried) for fold in tuning]
-            tuned[name] = choices * (len(folds) // len(choices))
-        chosen = self._tasks(folds, {name: tuned[name] for name in searches})
+        tuned, pieces = self._first(runner, folds, tune)
+        chosen = self._tasks(folds, {n: sets for n, sets in tuned.items() if n not in pieces})
         pieces |= run_by_name(runner, chosen, "fitting")
         found = {name: _by_fold(folds, pieces[name]) for name in self.models}
         left_out = _left_out(found, self.metric.name)
@@ -227,6 +211,24 @@ class Contest:
 
     # ------------------------------------------------------------------- tuning
 
+    def _first(
+        self, runner: Runner, folds: list[Fold], tune: str
+    ) -> tuple[dict[str, list[Params]], dict[str, list[Piece]]]:
+        """Parameters of every model for every test fold, and pieces of those that had no choice.
+
+        Their fits wait for nothing, and are made beside the searches of others.
+        """
+        tuned = {name: [sets[0]] * len(folds) for name, sets in self.candidates.items()}
+        tuning = self._tuning_folds(folds, tune)
+        searches = {n: self._tuning_tasks(n, tuning) for n in self.models if self._is_open(n)}
+        ready = self._tasks(folds, {n: tuned[n] for n in self.models if n not in searches})
+        pieces = run_by_name(runner, ready | searches, "tuning" if searches else "fitting")
+        for name in searches:
+            tried = iter(pieces.pop(name))
+            choices = [self._choice(name, fold, tried) for fold in tuning]
+            tuned[name] = choices * (len(folds) // len(choices))
+        return tuned, pieces
+
     def _is_open(self, name: str) -> bool:
         """Whether there is something to choose."""
         return len(self.candidates[name]) > 1 or self._chains(name)
@@ -275,6 +277,13 @@ class Contest:
         return self.candidates[name][int(np.argmin(errors))]
 
 
+def _check_plan(splitter: object, tune: str) -> None:
+    if not isinstance(splitter, RollingOrigin):
+        raise TypeError(f"splitter is a {type(splitter).__name__}; pass a RollingOrigin.")
+    if tune not in {"dev", "origin"}:
+        raise DataError(f"tune={tune!r}; pass 'dev' or 'origin'.")
+
+
 def _read(
     X: MatrixLike,
     y: MatrixLike,
@@ -282,6 +291,7 @@ def _read(
     splitter: RollingOrigin,
     sample_weight: VectorLike,
     exposure: VectorLike,
+    names: Names,
 ) -> Data:
     """Rows of equal number; sparse matrices in a form whose rows can be taken."""
     n_rows = _num_samples(X)
@@ -298,7 +308,7 @@ def _read(
         raise DataError("time is None; a comparison over time needs the time of every row.")
     axis, codes = fit_axis(time, n_rows, splitter.freq)
     X, y = (part.tocsr() if hasattr(part, "tocsr") else part for part in (X, y))
-    return Data(X, y, time, axis, codes, **numbers)
+    return Data(X, y, time, axis, codes, **numbers, names=_column_names(X, names))
 
 
 def _with_groups(

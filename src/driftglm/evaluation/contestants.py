@@ -165,14 +165,14 @@ def fitted_in_turn(model: Any, data: Data, trains: Sequence[IntArray]) -> Iterat
 def _after(final: Any, data: Data, train: IntArray, added: IntArray) -> Any:
     extras = data.extras(added, final, "update")
     try:
-        return final.update(take(data.X, added), take(data.y, added), **extras)
+        with unsaid():  # of columns: the first fit has said it
+            return final.update(take(data.X, added), take(data.y, added), **extras)
     except DataError:
         return _anew(final, data, train)
 
 
 def _anew(final: Any, data: Data, train: IntArray) -> Any:
-    extras = data.extras(train, final, "fit")
-    return clone(final).fit(take(data.X, train), take(data.y, train), **extras)
+    return fitted(clone(final), data, train, train[:0])[0]
 
 
 def _names(transform: Any, data: Data) -> list[str] | None:

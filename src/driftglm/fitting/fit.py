@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from driftglm._typing import Matrix, MatrixLike
+from driftglm.data.frames import check_frame, check_target
 from driftglm.data.timesteps import TimeAxis
 from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
@@ -138,6 +139,9 @@ def checked(
 ) -> tuple[Matrix, np.ndarray]:
     """X and y as scikit-learn wants them; names and number of columns are set or compared."""
     numeric = reading.family.target == "numbers"
+    check_frame(X)
+    if numeric:
+        check_target(y)
     checks = {"y_numeric": numeric, "reset": reset, "ensure_min_samples": 2 if reset else 1}
     checks["multi_output"] = reading.family.takes_trials and np.ndim(y) > 1
     valid: tuple[Matrix, np.ndarray] = validate_data(estimator, X, y, **checks, **X_FORMAT)

@@ -149,13 +149,8 @@ def infer_posterior(
         states = [state for state, _ in found]
         left = row_checks(rows, best.bounds, states, order)
         fits = _with_kinds(fits, best, states, rows)
-    known = (
-        effective_noise(fits[0], end.noise),
-        end.shape,
-        end.noise_path,
-        best.view.name,
-        _group_fits(rows, best, result, drawn),
-    )
+    noise, groups = effective_noise(fits[0], end.noise), _group_fits(rows, best, result, drawn)
+    known = noise, end.shape, end.noise_path, best.view.name, groups
     return Outcome((Forecaster(name, fits, *known),), *ended, checks=left, directions=directions)
 
 
@@ -205,8 +200,7 @@ def _with_draws(
     if (sampling := settings.sampling) is None:
         return fits, ()
     how = settings.seed, settings.threads, settings.verbose
-    ends = zip(fits, best.bounds, result.states, strict=True)
-    found = [sampled(*end, sampling, how) for end in ends]
+    found = sampled(fits, (best.bounds, result.states), sampling, how)
     return tuple(fit for fit, _ in found), tuple(effects for _, effects in found)
 
 

@@ -40,6 +40,9 @@ class RowChecks:
         (T,) weighted sums of the family's loss: of the fitted means, and of the overall mean of y.
     minimum, maximum
         (p,) of the columns.
+    votes
+        (n,) how many of the same class a row stands for, if rows of classes differ in that; None:
+        each stands for itself.
     """
 
     residual: NDArray[np.float32]
@@ -49,6 +52,20 @@ class RowChecks:
     null_deviance: FloatArray
     minimum: FloatArray
     maximum: FloatArray
+    votes: NDArray[np.float32] | None = None
+
+    def sample(self) -> IntArray:
+        """Rows whose residuals are standard normal if the model is right.
+
+        Those with a residual; of rows that stand for several, each with a chance in proportion.
+        Without that rows of a rare class would be as many as those of a frequent one.
+        """
+        known = np.isfinite(self.residual)
+        if self.votes is not None:
+            # The same every time, and not what residuals were drawn with.
+            drawn = np.random.default_rng(1).random(self.votes.size)
+            known &= drawn * self.votes.max(initial=0.0) < self.votes
+        return np.flatnonzero(known)
 
     @property
     def rows(self) -> IntArray:
@@ -72,6 +89,11 @@ class _End:
         rates = precision * problem.score(state), precision * problem.curvature(state)
         return cls(state.eta, _eta_variance(problem, state), *rates)
 
+    def of_one(self, votes: FloatArray) -> _End:
+        """With what one of those adds that a row stands for, in place of the row."""
+        several = np.maximum(votes, 1.0)
+        return replace(self, score=self.score / several, curvature=self.curvature / several)
+
     def without_own(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of every row's eta if the row itself had not been seen."""
         return without_own(self.eta, self.variance, self.score, self.curvature)
@@ -88,6 +110,10 @@ def row_checks(
         problems, states, order = _of_given_rows(rows, rows.place, problems, states)
     family, y, weights = rows.family, rows.y[order], rows.weights[order]
     ends = [_End.of(*pair) for pair in zip(problems, states, strict=True)]
+    votes = _votes(rows)
+    information = float(ends[0].curvature.sum() / weights.sum())
+    if votes is not None:
+        ends = [end.of_one(weights) for end in ends]
     noise = problems[0].by_row(states[0].noise)
     family = family.at(noise, states[0].shape)
     if family.coupled:
@@ -112,12 +138,20 @@ def row_checks(
     return RowChecks(
         residual=residual,
         codes=rows.codes.astype(np.int32),
-        information=float(ends[0].curvature.sum() / weights.sum()),
+        information=information,
         deviance=by_step(weights * family.prediction_loss(y, fitted)),
         null_deviance=by_step(weights * family.prediction_loss(y, null)),
         minimum=low.astype(np.float64),
         maximum=high.astype(np.float64),
+        votes=votes,
     )
+
+
+def _votes(rows: Rows) -> NDArray[np.float32] | None:
+    """Weights of rows of classes, if they differ: so many of the same class a row stands for."""
+    if rows.family.target != "classes" or np.ptp(rows.weights) == 0.0:
+        return None
+    return rows.weights.astype(np.float32)
 
 
 def _of_given_rows(

@@ -17,7 +17,7 @@ from driftglm.fitting.draws import Draws
 from driftglm.fitting.fits import Moments, PosteriorFit
 from driftglm.fitting.group_effects import DrawnEffects
 from driftglm.objective import Bound, Posterior
-from driftglm.solvers.sampling import Record, Sampling, sample
+from driftglm.solvers.sampling import Record, Sampling, sample_classes
 
 TOLD = 0.05
 """Of features that are in more rarely, chains have next to nothing to agree on."""
@@ -275,21 +275,27 @@ def _root(draws: FloatArray) -> FloatArray:
 
 
 def sampled(
-    fit: PosteriorFit,
-    bound: Bound,
-    state: Posterior,
+    fits: Sequence[PosteriorFit],
+    ends: tuple[Sequence[Bound], Sequence[Posterior]],
     sampling: Sampling,
     how: tuple[int, int, bool],
-) -> tuple[SampledFit, DrawnEffects | None]:
-    """A variational fit, sampled, with the effects of groups where rows belong together.
+) -> list[tuple[SampledFit, DrawnEffects | None]]:
+    """Variational fits of all classes, sampled, with the effects of groups where there are any.
 
     `how` is the seed, the threads and whether to show progress.
     """
-    seed, threads, verbose = how
-    places = np.cumsum(~fit.columns.always_in) - 1
-    keep = [int(places[i]) for i in sampling.keep if not fit.columns.always_in[i]]
-    chosen = dataclasses.replace(sampling, keep=tuple(keep))
-    records = sample(bound, state, chosen, seed=seed, threads=threads, verbose=verbose)
+    always_in = fits[0].columns.always_in
+    places = np.cumsum(~always_in) - 1
+    keep = tuple(int(places[i]) for i in sampling.keep if not always_in[i])
+    found = sample_classes(*ends, dataclasses.replace(sampling, keep=keep), how)
+    parts = zip(fits, ends[0], found, strict=True)
+    return [_with_records(*part, sampling, how[0]) for part in parts]
+
+
+def _with_records(
+    fit: PosteriorFit, bound: Bound, records: Sequence[Record], sampling: Sampling, seed: int
+) -> tuple[SampledFit, DrawnEffects | None]:
+    """The fit of one class, from the records of its chains."""
     total = sum(record.done for record in records)
     mean = sum(record.first for record in records)[:, :-1] / total  # type: ignore[index]
     square = sum(record.second for record in records)[:, :-1] / total  # type: ignore[index]

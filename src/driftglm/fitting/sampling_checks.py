@@ -11,7 +11,15 @@ from driftglm.fitting.worker_rows import WorkerRows
 from driftglm.priors import Learned
 from driftglm.solvers.gibbs_rows import can_be_sampled, is_count, is_student
 
-SAMPLED = ("gaussian", "student", "binomial", "poisson", "negative-binomial", "beta-binomial")
+SAMPLED = (
+    "gaussian",
+    "student",
+    "binomial",
+    "poisson",
+    "negative-binomial",
+    "beta-binomial",
+    "multinomial",
+)
 ELSE = "use inference='variational'"
 
 
@@ -21,9 +29,8 @@ def check_sampling(rows: Rows, family: Family, settings: Settings) -> None:
         return
     _check_prior(settings)
     if not can_be_sampled(family):
-        what = "more than two classes" if family.coupled else f"family {family.name!r}"
         raise DataError(
-            f"inference='sampling' has no draws for {what}; it has for "
+            f"inference='sampling' has no draws for family {family.name!r}; it has for "
             f"{listed([repr(name) for name in SAMPLED])}. Or {ELSE}."
         )
     if isinstance(rows, WorkerRows):

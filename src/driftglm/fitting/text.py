@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from driftglm._typing import FloatArray, MatrixLike
+from driftglm.data.frames import check_frame
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
@@ -139,7 +140,9 @@ def fit_documents(
         located = locate(counts, engine)
         words = _words(plan.vocabulary, located)
         table = check_counts(located, words)
-        rows = validate_data(estimator, gathered(effects), accept_sparse="csr", dtype=np.float64)
+        given = gathered(effects)
+        check_frame(given)
+        rows = validate_data(estimator, given, accept_sparse="csr", dtype=np.float64)
         if rows.shape[0] != table.shape[0]:
             raise DataError(
                 f"effects has {rows.shape[0]} rows but counts has {table.shape[0]} documents; "

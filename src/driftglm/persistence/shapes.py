@@ -92,10 +92,17 @@ def agrees(name: str, record: Any) -> bool:
         if expected != (record.phi.shape[-1], path.shape[-1]):
             return False
     if name in {"Rows", "RowChecks"}:
-        codes = record.codes
-        n_steps = record.n_timesteps if name == "Rows" else record.deviance.size
-        return not codes.size or bool(codes.min() >= 0 and codes.max() < n_steps)
+        return _known_rows(name, record)
     return name not in {"ModeFit", "PosteriorFit", "SampledFit"} or _same_steps(record)
+
+
+def _known_rows(name: str, record: Any) -> bool:
+    """Whether rows belong to steps there are, and votes to rows."""
+    codes = record.codes
+    n_steps = record.n_timesteps if name == "Rows" else record.deviance.size
+    votes = codes if name == "Rows" or record.votes is None else record.votes
+    known = not codes.size or bool(codes.min() >= 0 and codes.max() < n_steps)
+    return known and votes.shape == codes.shape
 
 
 def _same_noise(forecaster: Any) -> bool:

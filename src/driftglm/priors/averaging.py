@@ -66,11 +66,17 @@ class AveragedPath:
     def posterior(self, h: FloatArray, b: FloatArray, offset: float = 0.0) -> Average:
         """Given curvature and linear term of the likelihood, and an error all steps share."""
         count = self.log_weights.size
+        h, b = np.ascontiguousarray(h), np.ascontiguousarray(b)  # or kernels are compiled twice
         evidence, phi = np.empty(count), np.empty(count)
         parts, out = np.empty((3, count)), np.empty((2, h.size))
-        offset_evidences_inplace(h, b, offset, self.tables, evidence, parts)
-        mixture.weights_inplace(evidence, self.log_weights, phi)
-        divergence, lost = offset_average_inplace(h, b, offset, self.tables, phi, parts, out)
+        if offset == 0.0:  # kernels that are not needed are not compiled
+            mixture.log_evidences_inplace(h, b, self.tables, evidence, parts)
+            mixture.weights_inplace(evidence, self.log_weights, phi)
+            divergence, lost = mixture.average_inplace(h, b, self.tables, phi, parts, out), 0.0
+        else:
+            offset_evidences_inplace(h, b, offset, self.tables, evidence, parts)
+            mixture.weights_inplace(evidence, self.log_weights, phi)
+            divergence, lost = offset_average_inplace(h, b, offset, self.tables, phi, parts, out)
         return Average(out[0], out[1], phi, divergence - float(phi @ self.log_weights), lost)
 
     def dynamics(self, phi: FloatArray) -> tuple[float, float]:

@@ -310,6 +310,26 @@ def average_inplace(
     return divergence
 
 
+@kernel
+def last_step_inplace(
+    h: FloatArray, b: FloatArray, phi: FloatArray, tables: Tables, out: FloatArray
+) -> None:
+    """Mean and variance of paths (n_paths, T) at the last step of `tables`, into (n_paths, 2).
+
+    The tables may be those of longer paths: the steps they have more are empty, h = b = 0, and what
+    the posterior says about the last of them is its forecast. `phi` (n_paths, K) stays as the
+    steps with data left it.
+    """
+    n_steps, n_all, n_components = h.shape[1], tables[2].shape[0], phi.shape[1]
+    longer, moments = np.zeros((2, n_all)), np.empty((2, n_all))
+    evidence, parts = np.empty(n_components), np.empty((3, n_components))
+    for i in range(h.shape[0]):
+        longer[0, :n_steps], longer[1, :n_steps] = h[i], b[i]
+        log_evidences_inplace(longer[0], longer[1], tables, evidence, parts)
+        average_inplace(longer[0], longer[1], tables, phi[i], parts, moments)
+        out[i, 0], out[i, 1] = moments[0, n_all - 1], moments[1, n_all - 1]
+
+
 def with_empty_steps(h: FloatArray, b: FloatArray, n_more: int) -> tuple[FloatArray, FloatArray]:
     """h and b of one path (T,), followed by steps nothing is known about."""
     nothing = np.zeros(n_more)

@@ -17,6 +17,7 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
+from driftglm.priors import mixture
 from driftglm.priors.mixture import (
     STATIC_CHAIN,
     ZERO_CHAIN,
@@ -194,7 +195,6 @@ def offset_average_inplace(
     return divergence, lost * max(total_square - mean_total * mean_total, 0.0)
 
 
-@kernel
 def last_step_inplace(
     h: FloatArray,
     b: FloatArray,
@@ -203,19 +203,32 @@ def last_step_inplace(
     tables: Tables,
     out: FloatArray,
 ) -> None:
-    """Mean and variance of paths (n_paths, T) at the last step of `tables`, into (n_paths, 2).
+    """`mixture.last_step_inplace`; `offset` (n_paths,) is empty where no path has one.
 
-    The tables may be those of longer paths: the steps they have more are empty, h = b = 0, and what
-    the posterior says about the last of them is its forecast. `phi` (n_paths, K) stays as the
-    steps with data left it; `offset` is empty where no path has one.
+    Where none has, the kernels of this module are not needed, nor compiled.
     """
+    if offset.any():
+        offset_last_step_inplace(h, b, offset, phi, tables, out)
+    else:
+        mixture.last_step_inplace(h, b, phi, tables, out)
+
+
+@kernel
+def offset_last_step_inplace(
+    h: FloatArray,
+    b: FloatArray,
+    offset: FloatArray,
+    phi: FloatArray,
+    tables: Tables,
+    out: FloatArray,
+) -> None:
+    """`mixture.last_step_inplace` of paths with an error in common, `offset` (n_paths,)."""
     n_steps, n_all, n_components = h.shape[1], tables[2].shape[0], phi.shape[1]
     longer = np.zeros((2, n_all))
     evidence, parts = np.empty(n_components), np.empty((3, n_components))
     moments = np.empty((2, n_all))
     for i in range(h.shape[0]):
         longer[0, :n_steps], longer[1, :n_steps] = h[i], b[i]
-        error = offset[i] if offset.shape[0] > 0 else 0.0
-        offset_evidences_inplace(longer[0], longer[1], error, tables, evidence, parts)
-        offset_average_inplace(longer[0], longer[1], error, tables, phi[i], parts, moments)
+        offset_evidences_inplace(longer[0], longer[1], offset[i], tables, evidence, parts)
+        offset_average_inplace(longer[0], longer[1], offset[i], tables, phi[i], parts, moments)
         out[i, 0], out[i, 1] = moments[0, n_all - 1], moments[1, n_all - 1]

@@ -49,8 +49,8 @@ def pit_histogram(model: object) -> dict[str, Any] | None:
     record = getattr(model, "_checks", None)
     if record is None:
         return None
-    known = np.isfinite(record.residual)
-    n = int(known.sum())
+    known = record.sample()
+    n = int(known.size)
     if n < FEWEST_ROWS:
         return None
     bar = np.minimum((norm.cdf(record.residual[known]) * N_BARS).astype(int), N_BARS - 1)

@@ -18,9 +18,20 @@ from driftglm.objective import Bound, Posterior
 from driftglm.priors import mixture
 from driftglm.priors.mixture import Tables
 from driftglm.priors.path_draws import draw_index, draw_path_inplace
+from driftglm.solvers.gibbs_between import (
+    BetweenDraws,
+    between_columns,
+    information,
+    roots_of,
+)
 from driftglm.solvers.gibbs_groups import Cells, GroupDraws, shift_priors, start_of
 from driftglm.solvers.gibbs_joint import PathLaws, column_inplace, step_grams
-from driftglm.solvers.gibbs_kernels import Law, draw_paths_inplace, swap_paths_inplace
+from driftglm.solvers.gibbs_kernels import (
+    Law,
+    count_inplace,
+    draw_paths_inplace,
+    swap_paths_inplace,
+)
 from driftglm.solvers.gibbs_noise import MovingNoise, draw_constant
 from driftglm.solvers.gibbs_rows import draw_shape, quadratic_rows
 from driftglm.solvers.intercepts import averaged_intercept
@@ -78,6 +89,8 @@ class Chain:
         Random numbers of this chain alone.
     empty
         Start from nothing, instead of the variational fit.
+
+    Of several classes, `rest` (n_rows,) is what the linear predictor of one is measured from.
     """
 
     bound: Bound
@@ -90,8 +103,11 @@ class Chain:
     curvature: FloatArray = field(init=False)
     law: Law = field(init=False)
     order: IntArray = field(init=False)
+    singly: IntArray = field(init=False)
+    between: BetweenDraws | None = field(init=False, default=None)
     moving: MovingNoise | None = field(init=False, default=None)
     effects: GroupDraws | None = field(init=False, default=None)
+    rest: FloatArray | None = field(init=False, default=None)
     _squares: FloatArray = field(init=False)
     _sums: FloatArray = field(init=False)
     _known: FloatArray | None = field(init=False, default=None)
@@ -100,6 +116,7 @@ class Chain:
         bound, fit = self.bound, self.fit
         self._squares, self._sums = np.zeros((2, *fit.beta.shape))
         self.order = np.flatnonzero(bound.squares.any(axis=1)).astype(np.int64)
+        self.singly = self.order
         components, zero = fit.components, int(np.argmax(fit.components.is_zero))
         component = np.full(len(fit.beta), zero, dtype=np.int64)
         shape = bound.intercepts.count, bound.design.n_timesteps
@@ -121,6 +138,7 @@ class Chain:
                 bound.row_groups, bound.reference, None if self.empty else fit.row_groups
             )
             self.effects = GroupDraws.of(bound, found, self.rng)
+            self._set_apart()
         if fit.noise_path is not None:
             self.moving = MovingNoise.at(bound.noise, fit.noise_path, noise)
             self.state.noise = np.exp(self.moving.log)
@@ -133,6 +151,16 @@ class Chain:
         self.law = components.tables(), counts, log_counts, bound.groups, bound.unit
         if not self.empty:
             self._start_at_fit()
+
+    def _set_apart(self) -> None:
+        """Columns that hardly vary within groups are drawn with the effects integrated out."""
+        groups, design, components = self.bound.row_groups, self.bound.design, self.fit.components
+        if groups is None or not isinstance(design, ColumnDesign):
+            return
+        apart = between_columns(design, groups, self.bound.squares)
+        if apart.size and np.isfinite(components.static).all():
+            self.between = BetweenDraws(apart, roots_of(components))
+            self.singly = np.setdiff1d(self.order, apart)
 
     def _start_at_fit(self) -> None:
         """Intercepts, shared directions and paths at their means; components at the likeliest."""
@@ -176,7 +204,7 @@ class Chain:
         self._draw_shared()
         self._draw_paths(sums)
         self._draw_together()
-        self._draw_effects()
+        self._draw_effects(sums)
         self._settle()
         self._draw_noise()
 
@@ -184,7 +212,8 @@ class Chain:
         """Score and curvature at the present eta, and the columns' squares."""
         state, bound = self.state, self.bound
         noise = bound.by_row(state.noise)
-        self.score, self.curvature = quadratic_rows(bound, state.eta, noise, state.shape, self.rng)
+        eta = state.eta if self.rest is None else state.eta - self.rest
+        self.score, self.curvature = quadratic_rows(bound, eta, noise, state.shape, self.rng)
         self._start = self.score.copy()
         if self._known is None or not np.array_equal(self._known, self.curvature):
             known = (self.curvature, self.order, self._squares, self._sums)
@@ -248,7 +277,7 @@ class Chain:
         ones = bool((self.curvature == 1.0).all())
         rows = self.score, np.empty(0) if ones else self.curvature, steps
         known = (self._squares, self._sums), (self.state.beta, self.state.beta)
-        block = next(iter(design.update_blocks(self.order, rows, *known, fixed=False)))
+        block = next(iter(design.update_blocks(self.singly, rows, *known, fixed=False)))
         return block, steps
 
     def _draw_paths(self, sums: FloatArray) -> None:
@@ -315,13 +344,36 @@ class Chain:
         assert self.effects is not None  # noqa: S101 (asked for where there are groups)
         return self.effects.cells(self.bound.by_row(self.precision), self.curvature, self.score)
 
-    def _draw_effects(self) -> None:
-        """Effects of groups and their variances, and constants that effects could stand for."""
+    def _draw_between(self, sums: FloatArray) -> None:
+        """Paths of columns that hardly vary within groups; the score is that without effects."""
+        assert self.effects is not None  # noqa: S101 (asked for where there are groups)
+        if self.between is None:
+            return
+        state, design, law = self.state, self.bound.design, self.law
+        assert isinstance(design, ColumnDesign)  # noqa: S101
+        entries, column = (design.values, design.rows, design.segments), np.empty(design.n_rows)
+        for i in self.between.features:
+            column_inplace(entries, int(i), design.center, design.step_offsets, column)
+            weighed, group = self.curvature * column, int(law[3][i])
+            self.score += weighed * design.to_rows(state.beta[i])
+            count_inplace(law, group, int(state.component[i]), -1.0)
+            known = information(self.effects, column, self._cells(), design.step_offsets)
+            unit = float(self.bound.unit[i])
+            found, phi = self.between.draw(known, law[2][group], unit, self.rng)
+            state.component[i], state.beta[i], state.static[i] = found
+            count_inplace(law, group, found[0], 1.0)
+            self.score -= weighed * design.to_rows(state.beta[i])
+            if sums.size:
+                sums[i] += phi
+
+    def _draw_effects(self, sums: FloatArray) -> None:
+        """Effects of groups and their variances, and what effects could stand for."""
         if (effects := self.effects) is None:
             return
         state, n_own = self.state, self.bound.intercepts.count
         self.score += self.curvature * effects.by_row()
         effects.draw_variances(self._cells())
+        self._draw_between(sums)
         active, columns = self._not_zero()
         if len(columns):
             laws = self._laws(active)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from driftglm._typing import FloatArray
-from driftglm.families import Binomial, Family, Gaussian, Student
+from driftglm.families import Binomial, Family, Gaussian, SoftmaxClass, Student
 from driftglm.objective import Problem
 from driftglm.solvers.polya_gamma import draw_inplace
 
@@ -22,7 +22,7 @@ Rows = tuple[FloatArray, FloatArray]
 
 def can_be_sampled(family: Family) -> bool:
     """Whether there are draws for a family."""
-    return type(family) in {Gaussian, Student, Binomial} or is_count(family)
+    return type(family) in {Gaussian, Student, Binomial, SoftmaxClass} or is_count(family)
 
 
 def is_count(family: Family) -> bool:
@@ -43,7 +43,7 @@ def quadratic_rows(
     if isinstance(family, Student):
         rate = 0.5 * (shape + (y - eta) ** 2 / noise)
         weights = rng.standard_gamma(0.5 * (shape + 1.0), y.size) / rate
-    if isinstance(family, Binomial):
+    if isinstance(family, Binomial | SoftmaxClass):
         omega = np.empty(y.size)
         draw_inplace(weights, eta, rng, omega)
         return weights * (y - 0.5) - omega * eta, omega

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
 from driftglm._jit import kernel
 from driftglm._threads import one_thread
@@ -27,6 +27,8 @@ AT_ONCE, ROWS_AT_ONCE = 4_000_000, 64
 """Numbers of paths x steps x rows worked on at once, and rows of one path."""
 N_BLOCKS = 64
 """Blocks of steps from which the information about a path's mean is found."""
+LOST = 1e-5
+"""Shares of what is known that are not due to the prior have too few digits below this."""
 MOST_KNOWN = 0.95
 """Share of what is known about a step that may be taken for the step's own."""
 
@@ -207,13 +209,8 @@ class JointSolve:
     @classmethod
     def of(cls, data: JointData, kernels: PathKernels) -> JointSolve:
         """The n x n solve."""
+        covariance = _covariance(data, kernels)
         with one_thread():
-            covariance = np.diag(data.variance)
-            covariance += (data.columns.T * kernels.static) @ data.columns
-            for rho, dynamic in zip(kernels.rho, kernels.dynamic.T, strict=True):
-                part = (data.columns.T * dynamic) @ data.columns
-                powers = rho ** np.arange(data.n_steps)
-                add_faded_inplace(part, powers, data.codes, covariance)
             factor, failed = dpotrf(covariance, lower=1, overwrite_a=1)
             if failed:
                 raise LinAlgError("the covariance of the rows is not positive definite")
@@ -316,7 +313,20 @@ class JointSolve:
                 block_sums_inplace(self.inverse, data.columns[i], rows, known)
                 lag_sums_inplace(by_lag, ends, prior)
                 found[i] = _without_prior(known, prior / sizes)
+        for i in np.flatnonzero(np.isnan(found)):
+            found[i] = self._known_without(int(i))
         return found
+
+    def _known_without(self, i: int) -> float:
+        """z_i' S^-1 z_i with the S of the other paths: the same, by a solve of its own."""
+        data, prior = self.data, self.kernels
+        others = np.arange(len(data.columns)) != i
+        rest = PathKernels(prior.static * others, prior.dynamic * others[:, None], prior.rho)
+        with one_thread():
+            _, found, failed = dposv(_covariance(data, rest), data.columns[i], lower=1)
+        if failed:
+            raise LinAlgError("the covariance of the rows is not positive definite")
+        return float(data.columns[i] @ found)
 
     def ahead(self) -> tuple[FloatArray, FloatArray]:
         """What forecasts need: sums (m, 1 + R) and their Gram matrix, square of m (1 + R).
@@ -354,12 +364,28 @@ def local_terms(
     return precision / left, (score + precision * mean) / left
 
 
+def _covariance(data: JointData, kernels: PathKernels) -> FloatArray:
+    """(n, n) of y; what is above the diagonal does not count."""
+    with one_thread():
+        out = np.diag(data.variance)
+        out += (data.columns.T * kernels.static) @ data.columns
+        for rho, dynamic in zip(kernels.rho, kernels.dynamic.T, strict=True):
+            part = (data.columns.T * dynamic) @ data.columns
+            add_faded_inplace(part, rho ** np.arange(data.n_steps), data.codes, out)
+    return out
+
+
 def _without_prior(precision: FloatArray, prior: FloatArray) -> float:
-    """1'J1 of the J with `precision` = (J^-1 + prior)^-1; infinite if there is none."""
+    """1'J1 of the J with `precision` = (J^-1 + prior)^-1; infinite if there is none.
+
+    NaN if the prior is so wide that the difference would have no digits: that of an intercept.
+    """
     values, vectors = np.linalg.eigh(precision)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     known, turn = np.linalg.eigh(root.T @ prior @ root)
-    if known[-1] >= 1.0:
+    if abs(1.0 - known[-1]) < LOST:
+        return np.nan
+    if known[-1] > 1.0:
         return np.inf
     along = turn.T @ root.sum(axis=0)
     return float(np.sum(along**2 / (1.0 - known)))

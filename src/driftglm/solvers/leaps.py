@@ -24,7 +24,6 @@ from driftglm.objective import Bound
 from driftglm.objective.bound import PathArrays
 from driftglm.priors import mixture
 from driftglm.priors.mixture import Tables
-from driftglm.priors.offset import offset_average_inplace, offset_evidences_inplace
 
 LONGEST, LONGEST_OF_PATHS = 8.0, 50.0
 """No leap is longer than this many passes, twice."""
@@ -95,10 +94,9 @@ def set_posteriors_inplace(
     parts, out = np.empty((3, phi.shape[1])), np.empty((2, beta.shape[1]))
     for i in features:
         h, b = curvature[i], linear[i]
-        offset_evidences_inplace(h, b, 0.0, tables, evidence[i], parts)
+        mixture.log_evidences_inplace(h, b, tables, evidence[i], parts)
         mixture.weights_inplace(evidence[i], log_pi[groups[i]], phi[i])
-        found = offset_average_inplace(h, b, 0.0, tables, phi[i], parts, out)
-        divergence[i] = found[0]
+        divergence[i] = mixture.average_inplace(h, b, tables, phi[i], parts, out)
         for t in range(beta.shape[1]):
             beta[i, t] = out[0, t] / unit[i]
             variance[i, t] = out[1, t] / unit[i] ** 2

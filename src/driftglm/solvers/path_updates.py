@@ -74,6 +74,28 @@ def _information_inplace(
 
 
 @kernel
+def _own_information_inplace(
+    i: int,
+    block: KernelBlock,
+    scale: tuple[FloatArray, float, float],
+    posterior: PathArrays,
+    out: tuple[FloatArray, FloatArray, FloatArray],
+) -> None:
+    """The same where no rows belong together."""
+    _, columns, rows, squares = block
+    precision, unit, damping = scale
+    beta, curvature, linear = posterior[0], posterior[5], posterior[6]
+    h, b, g = out
+    gradient_inplace(columns[0], i, rows, g)
+    for t in range(h.shape[0]):
+        per_unit = precision[t] / unit
+        h[t] = per_unit / unit * squares[i, t]
+        b[t] = per_unit * g[t] + h[t] * beta[i, t] * unit
+    if damping < 1.0:
+        damp_inplace(h, b, (curvature[i], linear[i], beta[i]), unit, damping)
+
+
+@kernel
 def _settle_inplace(
     i: int,
     block: KernelBlock,
@@ -146,14 +168,37 @@ def update_paths_inplace(
     steps: Steps,
     prior: tuple[Tables, FloatArray, IntArray, FloatArray],
     posterior: PathArrays,
-    unknown: Unknown,
-    follow: Follow,
 ) -> None:
     """One pass over the paths of a block; `posterior` and the score are updated.
 
-    `prior` holds the components' tables, log weights (G, K), each path's group and its unit.
-    Effects of groups are empty where there are none, and follow where there are.
+    `prior` holds the components' tables, log weights (G, K), each path's group and its unit. Where
+    rows belong together the next one does: it takes twice as long to compile.
     """
+    tables, log_pi, groups, unit = prior
+    n_steps, n_components = posterior[0].shape[1], posterior[2].shape[1]
+    g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)
+    change, out = np.empty(n_steps), np.empty((2, n_steps))
+    parts, new_phi = np.empty((3, n_components)), np.empty(n_components)
+    for i in block[0]:
+        _own_information_inplace(i, block, (steps[0], unit[i], steps[2]), posterior, (h, b, g))
+        evidence = posterior[3][i]
+        mixture.log_evidences_inplace(h, b, tables, evidence, parts)
+        mixture.weights_inplace(evidence, log_pi[groups[i]], new_phi)
+        divergence = mixture.average_inplace(h, b, tables, new_phi, parts, out)
+        found = h, b, out, new_phi, divergence, change
+        _settle_inplace(i, block, unit[i], posterior, found, True)
+
+
+@kernel
+def update_grouped_paths_inplace(
+    block: KernelBlock,
+    steps: Steps,
+    prior: tuple[Tables, FloatArray, IntArray, FloatArray],
+    posterior: PathArrays,
+    unknown: Unknown,
+    follow: Follow,
+) -> None:
+    """The same where rows belong together: their effects are unknown, and follow the paths."""
     tables, log_pi, groups, unit = prior
     n_steps, n_components = posterior[0].shape[1], posterior[2].shape[1]
     g, h, b = np.empty(n_steps), np.empty(n_steps), np.empty(n_steps)

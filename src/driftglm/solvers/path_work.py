@@ -21,7 +21,11 @@ from driftglm.solvers.groups import (
 )
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.leaps import Means, Terms, leap, leap_of_paths, set_posteriors_inplace
-from driftglm.solvers.path_updates import update_paths_inplace, update_seasonal_paths_inplace
+from driftglm.solvers.path_updates import (
+    update_grouped_paths_inplace,
+    update_paths_inplace,
+    update_seasonal_paths_inplace,
+)
 from driftglm.solvers.rowstate import RowWork
 from driftglm.solvers.shared import update_shared
 
@@ -296,15 +300,18 @@ class PathWork(RowWork):
         steps = bound.precision(posterior), bound.design.step_offsets, self.damping
         effects = group_arrays(bound, posterior)
         seasonal = isinstance(posterior.components, SeasonalComponents)
-        update: Any = update_seasonal_paths_inplace if seasonal else update_paths_inplace
+        grouped = bound.row_groups is not None
+        update: Any = update_seasonal_paths_inplace if seasonal else update_grouped_paths_inplace
         for block in self.update_blocks(order, effects):
             features = block.take(bound.groups), block.take(bound.unit)
             prior = (self.tables, posterior.log_pi, *features)
             paths = block.take_all(posterior.path_arrays)
-            unknown = posterior.kept, posterior.offset, posterior.credit
-            if bound.row_groups is not None:
-                unknown = block.take_all(unknown)
-            update(block.inputs, steps, prior, paths, unknown, (effects, block.cells))
+            if grouped or seasonal:
+                unknown = posterior.kept, posterior.offset, posterior.credit
+                unknown = block.take_all(unknown) if grouped else unknown
+                update(block.inputs, steps, prior, paths, unknown, (effects, block.cells))
+            else:
+                update_paths_inplace(block.inputs, steps, prior, paths)
             block.put_back()
         if bound.row_groups is not None and posterior.row_groups is not None:
             posterior.row_groups.settle(bound.row_groups)  # their means have followed the paths

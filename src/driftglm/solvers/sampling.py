@@ -20,6 +20,7 @@ from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
 from driftglm.objective import Bound, Posterior
 from driftglm.solvers.gibbs import Chain
+from driftglm.solvers.gibbs_classes import ClassChains
 from driftglm.solvers.gibbs_counts import CountChain
 from driftglm.solvers.gibbs_joint import column_inplace
 from driftglm.solvers.gibbs_rows import is_count
@@ -195,25 +196,26 @@ def _others(chain: Chain) -> dict[str, FloatArray | float]:
 
 @dataclass
 class _Runner:
-    """One chain, and what has become of it."""
+    """One chain of every class, and what has become of it; most responses have one class."""
 
-    chain: Chain
+    classes: ClassChains
     thin: int
-    sums: FloatArray
-    record: Record | None = field(default=None)
-    nothing: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    sums: list[FloatArray]
+    records: list[Record] = field(default_factory=list)
 
     def advance(self, n: int) -> None:
         """So many sweeps of warm-up, or so many kept draws."""
-        if self.record is None:
+        if not self.records:
             for _ in range(n):
-                self.chain.sweep(self.sums)
+                self.classes.sweep(self.sums)
             return
+        nothing = [np.empty((0, 0))] * len(self.records)
         for _ in range(n):
             for _ in range(self.thin - 1):
-                self.chain.sweep(self.nothing)
-            self.chain.sweep(self.record.phi)
-            self.record.add(self.chain)
+                self.classes.sweep(nothing)
+            self.classes.sweep([record.phi for record in self.records])
+            for record, chain in zip(self.records, self.classes.chains, strict=True):
+                record.add(chain)
 
 
 def sample(
@@ -226,13 +228,20 @@ def sample(
     verbose: bool = False,
 ) -> list[Record]:
     """Draws of all chains, as many of each; fewer than asked for if the user interrupts."""
+    how = seed, threads, verbose
+    return sample_classes([bound], [fit], sampling, how)[0]
+
+
+def sample_classes(
+    bounds: Sequence[Bound],
+    fits: Sequence[Posterior],
+    sampling: Sampling,
+    how: tuple[int, int, bool],
+) -> list[list[Record]]:
+    """The records of all chains, class by class; `how` is seed, threads and whether to say more."""
+    seed, threads, verbose = how
     with one_thread():  # the same digits on any number of threads
-        pairs = pairs_alike(bound, fit)
-        runners = []
-        kind = CountChain if is_count(bound.family) else Chain
-        for c in range(sampling.chains):
-            chain = kind(bound, fit, pairs, np.random.default_rng([seed, c]), empty=c > 0)
-            runners.append(_Runner(chain, sampling.thin, np.zeros_like(fit.phi)))
+        runners = _runners(bounds, fits, sampling, seed)
         total = sampling.chains * (sampling.warmup + sampling.draws)
         n_threads = min(threads, sampling.chains)
         with (
@@ -240,16 +249,32 @@ def sample(
             progress_bar(total, "sampling", verbose=verbose) as advance,
         ):
             _together(pool, runners, sampling.warmup, advance)
-            kept = _chosen(runners, sampling, fit)
+            kept = _chosen(runners, sampling, fits)
             for runner in runners:
-                runner.record = Record.of(runner.chain, kept, sampling.draws)
+                chains = runner.classes.chains
+                runner.records = [Record.of(chain, kept, sampling.draws) for chain in chains]
             try:
                 _together(pool, runners, sampling.draws, advance)
             except KeyboardInterrupt:
-                records = [runner.record for runner in runners if runner.record is not None]
-                if min(record.done for record in records) == 0:
+                if min(record.done for runner in runners for record in runner.records) == 0:
                     raise
-    return [runner.record for runner in runners if runner.record is not None]
+    return [[runner.records[j] for runner in runners] for j in range(len(bounds))]
+
+
+def _runners(
+    bounds: Sequence[Bound], fits: Sequence[Posterior], sampling: Sampling, seed: int
+) -> list[_Runner]:
+    """All chains, where they start."""
+    kind = CountChain if is_count(bounds[0].family) else Chain
+    ends = list(zip(bounds, fits, strict=True))
+    pairs, runners = [pairs_alike(*end) for end in ends], []
+    for c in range(sampling.chains):
+        rng = np.random.default_rng([seed, c])
+        classes = ClassChains(
+            [kind(*end, alike, rng, empty=c > 0) for end, alike in zip(ends, pairs, strict=True)]
+        )
+        runners.append(_Runner(classes, sampling.thin, [np.zeros_like(fit.phi) for fit in fits]))
+    return runners
 
 
 def _together(
@@ -264,19 +289,24 @@ def _together(
             advance(count)
 
 
-def _chosen(runners: Sequence[_Runner], sampling: Sampling, fit: Posterior) -> IntArray:
+def _chosen(runners: Sequence[_Runner], sampling: Sampling, fits: Sequence[Posterior]) -> IntArray:
     """Paths whose draws are kept in full: those asked for, and those seen, as far as there is room.
 
-    `keep` counts paths here.
+    The same of all classes. `keep` counts paths here.
     """
-    zero = fit.components.is_zero
-    swept = max(sampling.warmup, 1)
-    phi = [1.0 - runner.sums[:, zero].sum(axis=1) / swept for runner in runners]
-    seen = np.max([fit.inclusion, *phi], axis=0) if sampling.warmup else fit.inclusion.copy()
-    seen[~runners[0].chain.bound.squares.any(axis=1)] = 0.0
+    swept, found = max(sampling.warmup, 1), []
+    for j, fit in enumerate(fits):
+        zero = fit.components.is_zero
+        found.append(fit.inclusion)
+        if sampling.warmup:
+            found += [1.0 - runner.sums[j][:, zero].sum(axis=1) / swept for runner in runners]
+    seen = np.max(found, axis=0)
+    chains = runners[0].classes.chains
+    seen[~chains[0].bound.squares.any(axis=1)] = 0.0
     seen[list(sampling.keep)] = 2.0
-    each = 4.0 * (fit.beta.shape[1] + 1) + 2.0
-    room = int(1e6 * sampling.max_megabytes / (each * sampling.draws * sampling.chains))
+    each = 4.0 * (fits[0].beta.shape[1] + 1) + 2.0
+    n_draws = sampling.draws * sampling.chains * len(chains)
+    room = int(1e6 * sampling.max_megabytes / (each * n_draws))
     order = np.argsort(-seen, kind="stable")[: max(room, 1)]
     return np.sort(order[seen[order] >= SEEN]).astype(np.int64)
 

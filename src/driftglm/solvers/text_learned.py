@@ -16,8 +16,7 @@ import numpy as np
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors import weights
 from driftglm.priors.learned import Learned
-from driftglm.priors.mixture import Components
-from driftglm.priors.offset import last_step_inplace
+from driftglm.priors.mixture import Components, last_step_inplace
 from driftglm.solvers import text_engine
 from driftglm.solvers.base import Progress, SolverResult, StopReason
 from driftglm.solvers.journal import Journal, NoJournal, Snapshot
@@ -27,7 +26,6 @@ from driftglm.solvers.text_posterior_kernel import Paths
 from driftglm.solvers.text_problem import TextProblem
 from driftglm.solvers.text_threads import in_order, run_chunks
 
-NO_OFFSET = np.empty(0)
 LARGEST = 4.0
 """Largest variance of a coefficient: log rates of +-2 a standard deviation."""
 SMALLEST_SHARE = 400.0
@@ -85,7 +83,7 @@ class TextPosterior:
 
         def update(_: int, first: int, last: int) -> None:
             rows = slice(first * n_effects, last * n_effects)
-            last_step_inplace(h[rows], b[rows], NO_OFFSET, phi[rows], tables, out[rows])
+            last_step_inplace(h[rows], b[rows], phi[rows], tables, out[rows])
 
         run_chunks(update, n_words, n_jobs)
         return np.ascontiguousarray(out.T).reshape(2, n_words, n_effects)

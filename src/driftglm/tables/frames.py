@@ -11,8 +11,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from driftglm.exceptions import DataError
+from driftglm._warnings import warn
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.tables.encoder import MISSING_WAYS, TableEncoder, TableSpec, fit_encoder
+from driftglm.tables.frame_marks import FrameMarks, in_keywords, in_python
+from driftglm.tables.layout import Layout
 from driftglm.tables.reading import Table
 
 
@@ -36,10 +39,14 @@ class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     keep
         Columns that are passed on as they are, such as that of `DriftRegressor(time="year")`; the
         result is a frame then.
+    decimal, thousands
+        Marks in numbers that are texts: 1.234,5 has "," and ".". None: they are guessed from all
+        columns of texts, and a warning says what.
 
     Attributes
     ----------
     encoder_ : what was learned
+    marks_ : columns of texts that are read as numbers, and the marks in them
     references_ : by feature that is an indicator, the level it is compared with
 
     Examples
@@ -60,6 +67,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         missing: str = "error",
         drop: Sequence[str] = (),
         keep: Sequence[str] = (),
+        decimal: str | None = None,
+        thousands: str | None = None,
     ) -> None:
         self.categorical = categorical
         self.reference = reference
@@ -67,6 +76,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.missing = missing
         self.drop = drop
         self.keep = keep
+        self.decimal = decimal
+        self.thousands = thousands
 
     def fit(self, X: pd.DataFrame, y: object = None) -> Self:
         """Learn levels, references and what stands for gaps."""
@@ -81,7 +92,14 @@ class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             reference=tuple((k, str(v)) for k, v in (self.reference or {}).items()),
             rare=self.rare,
         )
-        self.encoder_: TableEncoder = fit_encoder(Table(frame, "the frame"), spec)
+        with in_python():
+            layout = Layout(decimal=self.decimal, thousands=self.thousands).checked()
+            skip = frozenset(map(str, (*self.categorical, *self.drop, *self.keep)))
+            self.marks_ = FrameMarks.of(frame, skip, layout)
+            table = Table(self.marks_.read(frame), "the frame")
+            self.encoder_: TableEncoder = fit_encoder(table, spec)
+        for guess in self.marks_.said:
+            warn(in_keywords(guess), DataWarning)
         self.references_ = self.encoder_.references
         self.feature_names_in_ = np.asarray(frame.columns, dtype=object)
         self.n_features_in_ = frame.shape[1]
@@ -91,7 +109,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Features of the rows: a matrix, or with `keep` a frame."""
         check_is_fitted(self, "encoder_")
         frame = _frame(X)
-        found: Any = self.encoder_.matrix(Table(frame, "the frame"))
+        with in_python():
+            found: Any = self.encoder_.matrix(Table(self.marks_.read(frame), "the frame"))
         if not self.keep:
             return found
         names = self.encoder_.feature_names
