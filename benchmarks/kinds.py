@@ -1,6 +1,6 @@
 """Two kinds of features: what hyperpriors of their own are worth on simulated panels.
 
-    python benchmarks/kinds.py [--seeds 10] [--write PAGE]
+    python benchmarks/kinds.py [--seeds 10] [--first 100] [--designs NAME ...] [--write PAGE]
 
 1,000 sparse words, 30 of which matter, and 20 dense columns that drift. A model that knows the two
 kinds (`feature_groups=`) against one that does not, mean squared error of the step after the last.
@@ -117,6 +117,9 @@ def main():
     """A line a design."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10, help="panels of every design")
+    parser.add_argument("--first", type=int, default=FIRST_SEED, help="the first seed")
+    parser.add_argument("--designs", nargs="+", default=[*DESIGNS, ALIKE], help="their names")
+    parser.add_argument("--jobs", type=int, default=2, help="fits at a time")
     parser.add_argument("--write", default="", help="the page to write")
     options = parser.parse_args()
     began = clock.perf_counter()
@@ -127,14 +130,15 @@ def main():
     print("\n".join(lines), flush=True)
     designs = {name: (world, False) for name, world in DESIGNS.items()}
     designs[ALIKE] = replace(World(), macro=0.0), True
-    for name, (world, alike) in designs.items():
-        seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
+    for name in options.designs:
+        world, alike = designs[name]
+        seeds = range(options.first, options.first + options.seeds)
         tasks = (delayed(evaluate)(world, seed, alike=alike) for seed in seeds)
-        lines.append(line(name, np.array(Parallel(n_jobs=2)(tasks))))
+        lines.append(line(name, np.array(Parallel(n_jobs=options.jobs)(tasks))))
         print(lines[-1], flush=True)
     minutes = (clock.perf_counter() - began) / 60
     machine = f"Python {platform.python_version()}, numba {numba.__version__}, {os.cpu_count()}"
-    lines.append(f"\n{minutes:.0f} minutes, two fits at a time ({machine} cores).")
+    lines.append(f"\n{minutes:.0f} minutes, {options.jobs} fits at a time ({machine} cores).")
     if options.write:
         top = INTRODUCTION.replace("{seeds}", str(options.seeds))
         Path(options.write).write_text("\n".join([top, *lines]) + "\n")

@@ -251,3 +251,19 @@ def test_all_that_predicts_takes_ids(model):
 def test_bad_ids_are_refused(gaussian, ids, message):
     with pytest.raises(DataError, match=message):
         fit(*gaussian, groups=ids)
+
+
+def test_effects_of_groups_do_not_stand_for_a_covariate_in_large_counts():
+    rng = np.random.default_rng(8001)
+    group, time = np.tile(np.repeat(np.arange(60), 6), 3), np.tile(np.arange(6), 180)
+    X = rng.normal(size=(group.size, 20))
+    X[:, 0] = rng.normal(size=60)[group]
+    eta = 3 + 0.4 * X[:, 0] + 0.3 * X[:, 1] + 0.5 * rng.normal(size=60)[group]
+    y = rng.poisson(np.exp(eta + 0.3 * rng.normal(size=(60, 6))[group, time]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", driftglm.exceptions.ConvergenceWarning)
+        model = DriftGLM(family="poisson", extrapolate="forecast").fit(
+            X, y, time=time, groups=group
+        )
+    assert_allclose(model.coef_path_[:, 0], 0.4, atol=0.15)  # was .004
+    assert_allclose(model.group_variance_["constant"], 0.25, atol=0.1)  # was .39

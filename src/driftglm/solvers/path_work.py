@@ -41,6 +41,8 @@ N_GROUP_STEPS = 5
 """Steps for the effects of groups alone, at most, where their model is no bound."""
 MOST_LOST = 0.01
 """Nats a row by which a whole step at the end may lower the bound."""
+N_WHOLE = 4
+"""Whole steps that are taken then, to be compared with the small one."""
 CREEP = 0.01
 """Damping of a step that only brings posteriors in line with another information."""
 N_FIRST, FIRST_RISE = 30, 0.1
@@ -199,9 +201,7 @@ class PathWork(RowWork):
         self.set_groups()
         if self.unchecked:
             self.unchecked = False
-            self.damping = 1.0 if self.problem.family.bounded else CREEP
-            self._update(order)
-            self.damping = 1.0
+            self._update_unchecked(order)
         elif self._starts_at_points:
             # Paths given as a start have no posterior yet, whose divergence could be compared:
             # one cautious step is taken unchecked.
@@ -210,6 +210,28 @@ class PathWork(RowWork):
             self.damping = 1.0
         else:
             self.stuck = not np.isfinite(self._guarded_update(order))
+
+    def _update_unchecked(self, order: IntArray) -> None:
+        """Bring posteriors in line with another information.
+
+        Where the family's model is no bound: by whole steps, unless they lower the bound much below
+        what a small one reaches. Paths that effects of groups stand for have their evidence in
+        whole steps alone; after a small one they would seem to be zero, and stay so.
+        """
+        bound, damping = self.problem, 1.0 if self.problem.family.bounded else CREEP
+        before = self.state.copy()
+        self.damping = damping
+        self._update(order)
+        if not bound.family.bounded:
+            crept, reached = self.state.copy(), bound.value(self.state)
+            self.restart(before)
+            for _ in range(N_WHOLE):
+                self.damping = 1.0
+                self._update(order)
+                self.set_groups()
+            if not bound.value(self.state) > reached - MOST_LOST * bound.n_rows:
+                self.restart(crept)
+        self.damping = 1.0
 
     def set_groups(self) -> None:
         """Effects of groups by themselves, until they are close to the best given the rest.
