@@ -45,7 +45,6 @@ MOST_FIXED, MOST_MOVING = 256, 64
 large block saves rounds; else they are made anew in every pass, at m products an entry."""
 GRAM_MEMORY = 256 * 2**20
 """Bytes of Gram matrices that are remembered where curvatures never change."""
-
 Products = tuple[FloatArray] | tuple[FloatArray, CellSums]
 """A block's Gram matrix and, where rows belong together, its columns' sums over cells."""
 
