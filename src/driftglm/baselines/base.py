@@ -130,10 +130,6 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         far = far_columns(rows.X) if self.fit_intercept else None
         return dataclasses.replace(rows, X=taken_off(rows.X, far)), far
 
-    def _move_back(self, far: FloatArray) -> None:
-        """The intercept at x = 0 of the columns as they were given."""
-        self.intercept_ = self.intercept_ - self.coef_ @ far
-
     def tuning_chains(
         self,
         X: MatrixLike,
@@ -238,6 +234,10 @@ class Baseline(TextMethods, Storable, BaseEstimator):
                 "raise max_iter or tol, scale the columns (standardize=True), or raise strength.",
                 ConvergenceWarning,
             )
+
+    def _move_back(self, far: FloatArray) -> None:
+        """The intercept at x = 0 of the columns as they were given."""
+        self.intercept_ = self.intercept_ - self.coef_ @ far
 
     # -------------------------------------------------------------- prediction
 

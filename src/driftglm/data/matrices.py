@@ -82,4 +82,5 @@ def taken_off(X: Matrix, far: FloatArray | None) -> Matrix:
         return X
     if isinstance(X, np.ndarray):
         return X - far
-    return sp.csr_array(X - sp.csr_array(np.ones((X.shape[0], 1))) @ sp.csr_array(far[None]))
+    rows: Any = X
+    return sp.csr_array(rows - sp.csr_array(np.ones((rows.shape[0], 1))) @ sp.csr_array(far[None]))

@@ -109,7 +109,7 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
 def _checked(manifest: Manifest) -> Manifest:
     """The same; ValueError if it cannot be what was written."""
     parts, columns = manifest.parts, manifest.columns
-    texts = [
+    texts: list[object] = [
         manifest.source,
         *columns,
         *(text for part in parts for text in (part.file, part.sha256)),
