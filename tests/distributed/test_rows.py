@@ -376,7 +376,7 @@ def test_steps_that_are_all_of_the_usual_value_are_known_to_workers():
     X = np.where(rng.random((60, 6)) < [0.1, 0.5, 0.55, 0.8, 0.9, 0.5], 1.0, 0.0)
     X[np.isin(time, [1, 2])] = [0, 0, 1, 1, 1, 0]
     X[:, 4] += 5.0
-    X[:, 5] = rng.integers(2, 5, 60) + 10.0 * time
+    X[:, 5] = 1e3 + rng.integers(2, 5, 60) + 10.0 * time
     y = X[:, 0] + 2.0 * X[:, 2] + 0.1 * X[:, 5] + time + 0.3 * rng.normal(size=60)
     weights = rng.uniform(0.5, 2.0, 60)
     near = fitted(model("gaussian", "learned"), X, y, time, sample_weight=weights)

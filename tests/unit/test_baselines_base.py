@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
+from driftglm import baselines
 from driftglm.baselines import (
     LassoAll,
     LassoOne,
@@ -132,3 +134,27 @@ def test_without_a_step_to_hold_out_every_fifth_row_is(baseline_rows, rng):
     one = LassoAll().fit(X, y)
     two = LassoAll().fit(X, y, time=time)
     assert one.strength_ == two.strength_
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+@pytest.mark.parametrize("name", ["RidgeOne", "RidgeAll", "RidgeTS", "LassoOne", "LassoAll"])
+def test_columns_may_lie_anywhere(name, family, stored):
+    rng = np.random.default_rng(3)
+    time = np.sort(rng.integers(0, 5, 100))
+    X = np.round((rng.normal(size=(100, 3)) + time[:, None] * [0, 1, 0]) * 2**18) / 2**18
+    eta = 0.5 * X[:, 0] + 0.2 * X[:, 1]
+    y = {
+        "gaussian": eta + rng.normal(size=100),
+        "binomial": (eta + rng.logistic(size=100) > 0).astype(int),
+        "poisson": rng.poisson(np.exp(0.5 * eta)),
+    }[family]
+    found = []
+    for far in (0.0, -1e3, 1e6, 1e9):
+        moved = stored(X + far * np.array([1.0, 1.0, 0.0]))
+        model = getattr(baselines, name)(family=family).fit(moved, y, time=time)
+        answer = model.predict_proba(moved)[:, 1] if family == "binomial" else model.predict(moved)
+        chain = next(iter(model.tuning_chains(moved, y, moved[:5], time=time)))
+        found.append(np.concatenate([answer, next(iter(chain))[1]]))
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-6, atol=1e-6)

@@ -255,6 +255,20 @@ def test_centred_columns_do_not_depend_on_where_zero_is(how, seed):
     assert_allclose(two.eta(sign * beta), one.eta(beta), atol=3e-6 if how == "far" else 1e-13)
 
 
+@pytest.mark.parametrize("stored", ["dense", "csr"])
+def test_how_much_columns_move_does_not_depend_on_where_zero_is(stored, rng):
+    codes = np.sort(rng.integers(0, N_STEPS, 60))
+    X = np.column_stack([rng.normal(size=60) + 2.0 * codes, rng.normal(size=60), np.ones(60)])
+    weights = rng.uniform(0.5, 2, 60)
+    found = [
+        ColumnDesign.from_matrix(as_stored(X + far, stored), codes, N_STEPS)[0].movement(weights)
+        for far in (0.0, 10.0, 1e6, 1e9)
+    ]
+    assert found[0][0] > 10 * found[0][1]
+    for other in found[1:]:
+        assert_allclose(other, found[0], rtol=1e-6)
+
+
 def test_nothing_is_left_where_a_whole_step_has_the_usual_value():
     codes = np.array([0, 0, 0, 1, 1, 2, 2])
     X = np.array([[3.0, 3.0, 3.0, 3.0, 8.0, 8.0, 8.0], [0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]]).T

@@ -1,9 +1,13 @@
 """A small share of `make torture`: every kind of attack, a few times each."""
 
 import sys
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from driftglm import DriftGLM
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks" / "torture"))
 
@@ -30,6 +34,25 @@ def test_hostile_input_is_refused_or_answered(attack, count, tmp_path):
 @pytest.mark.parametrize("estimator", problems.FAMILIES)
 def test_nasty_problems_have_the_same_answer_tighter_reordered_and_moved(estimator):
     assert not problems.attack_rows(estimator, 6, 11).failures
+
+
+@pytest.mark.parametrize("family", sorted(sum(problems.FAMILIES.values(), ())))
+def test_columns_and_intercepts_that_move_may_lie_anywhere(family):
+    """Both views of the intercept are fitted, whatever a column's zero is."""
+    rng = np.random.default_rng(1)
+    time = np.sort(rng.integers(0, 8, 120))
+    X = rng.normal(size=(120, 2)) + 3.0 * np.cumsum(rng.normal(size=(8, 2)), axis=0)[time]
+    X = np.round(X * 2**18) / 2**18  # so that adding 1e9 loses no digit
+    eta = 0.3 * X[:, 0] + np.cumsum(0.3 * rng.normal(size=8))[time]
+    y = problems.drawn(family, np.clip(eta - eta.mean(), -3, 3), rng)
+    found = []
+    for far in (0.0, -1e3, 1e9):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = DriftGLM(family=family).fit(X + far, y, time=time)
+        found.append(problems.answers(model, family, X + far, time))
+    for other in found[1:]:
+        assert problems.distance(family, other, found[0], y) < problems.OFFSET
 
 
 def test_nasty_texts_have_the_same_answer_tighter_and_reordered():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from driftglm.baselines.tuning import LONG, SHORT, Chain, Params, Patience
 from driftglm.data.checks import check_weights
 from driftglm.data.features import feature_mask
 from driftglm.data.frames import check_frame, check_target
+from driftglm.data.matrices import far_columns, taken_off
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.time_column import require_time, split_time
 from driftglm.exceptions import ConvergenceWarning, DataError
@@ -118,8 +120,16 @@ class Baseline(TextMethods, Storable, BaseEstimator):
             self._fit_text(self._read_text(X, y, time))
             return self
         rows = self._read(X, y, time, sample_weight, exposure)
+        rows, far = self._nearer(rows)
         self._fit_chosen(rows, self._given() or self._tuned(rows))
+        if far is not None:
+            self._move_back(far)
         return self
+
+    def _nearer(self, rows: Rows) -> tuple[Rows, FloatArray | None]:
+        """Rows whose columns lie about zero, where an intercept takes up what is taken off."""
+        far = far_columns(rows.X) if self.fit_intercept else None
+        return dataclasses.replace(rows, X=taken_off(rows.X, far)), far
 
     def tuning_chains(
         self,
@@ -154,8 +164,8 @@ class Baseline(TextMethods, Storable, BaseEstimator):
             docs = self._read_text(X, y, time)
             yield from self._text_chains(docs, self._read_new_text(X_new, y_new))
             return
-        rows = self._read(X, y, time, sample_weight, exposure)
-        new = self._read_new(self._split_time(X_new, None)[0])
+        rows, far = self._nearer(self._read(X, y, time, sample_weight, exposure))
+        new = taken_off(self._read_new(self._split_time(X_new, None)[0]), far)
         offset = check_exposure(exposure_new, self.family, new.shape[0])
         for chain in self._chains(rows, new):
             yield ((params, self._loss.mean(eta + offset)) for params, eta in chain)
@@ -228,6 +238,10 @@ class Baseline(TextMethods, Storable, BaseEstimator):
                 "raise max_iter or tol, scale the columns (standardize=True), or raise strength.",
                 ConvergenceWarning,
             )
+
+    def _move_back(self, far: FloatArray) -> None:
+        """The intercept at x = 0 of the columns as they were given."""
+        self.intercept_ = self.intercept_ - self.coef_ @ far
 
     # -------------------------------------------------------------- prediction
 

@@ -117,6 +117,10 @@ class RidgeTS(Baseline):
         self.coef_path_, self.intercept_path_ = path / scale, intercepts
         self._report(Linear(self.coef_path_[-1].copy(), float(intercepts[-1])))
 
+    def _move_back(self, far: FloatArray) -> None:
+        super()._move_back(far)
+        self.intercept_path_ = self.intercept_path_ - self.coef_path_ @ far
+
     def _is_exact(self, rows: Rows) -> bool:
         return self._loss.family.quadratic and rows.y.size <= DIRECT
 

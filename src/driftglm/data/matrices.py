@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from driftglm._typing import FloatArray, Matrix
 
 FAR = 1e3
 """A column lies far from zero if it is so many times farther from it than its values are apart."""
+AWAY = 10.0
+"""The same where taking its least value off costs nothing: few digits are lost, but some are."""
 
 
 def squares(X: Matrix) -> Any:
@@ -60,3 +63,24 @@ def _entry_ranges(rows: Any) -> tuple[FloatArray, FloatArray]:
     np.minimum.at(low, rows.indices, rows.data)
     np.maximum.at(high, rows.indices, rows.data)
     return low, high
+
+
+def far_columns(X: Matrix) -> FloatArray | None:
+    """(n_features,) what columns far from zero are best measured from, 0 for others; None: none."""
+    if not isinstance(X, np.ndarray):
+        return nearer(X)[1]
+    if not X.size:
+        return None
+    low, high = X.min(axis=0), X.max(axis=0)
+    far = (low * high > 0) & (np.minimum(np.abs(low), np.abs(high)) > AWAY * (high - low))
+    return np.where(far, low, 0.0) if far.any() else None
+
+
+def taken_off(X: Matrix, far: FloatArray | None) -> Matrix:
+    """X with a number taken off every column; a sparse one stays as sparse as it can."""
+    if far is None:
+        return X
+    if isinstance(X, np.ndarray):
+        return X - far
+    rows: Any = X
+    return sp.csr_array(rows - sp.csr_array(np.ones((rows.shape[0], 1))) @ sp.csr_array(far[None]))

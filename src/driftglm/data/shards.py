@@ -108,17 +108,26 @@ def read_manifest(folder: str | os.PathLike[str]) -> Manifest:
 
 def _checked(manifest: Manifest) -> Manifest:
     """The same; ValueError if it cannot be what was written."""
-    numbers = (manifest.n_rows, manifest.n_block, manifest.first_block)
-    texts = [manifest.source, *(part.file for part in manifest.parts)]
-    texts += [part.sha256 for part in manifest.parts] + list(manifest.columns)
+    parts, columns = manifest.parts, manifest.columns
+    texts: list[object] = [
+        manifest.source,
+        *columns,
+        *(text for part in parts for text in (part.file, part.sha256)),
+    ]
     texts += [each for each in (manifest.time, manifest.freq) if each is not None]
-    counts = [manifest.steps, *(part.steps for part in manifest.parts)]
-    numbers += tuple(part.rows for part in manifest.parts)
-    numbers += tuple(count for steps in counts for count in steps.values())
-    if not all(isinstance(each, str) for each in texts):
-        raise ValueError("a name is no text")
-    if not all(type(each) is int and 0 <= each < MOST_ROWS for each in numbers):
-        raise ValueError("a number of rows, of a step or of columns is none")
+    numbers = [manifest.n_rows, manifest.n_block, manifest.first_block, *(p.rows for p in parts)]
+    for steps in (manifest.steps, *(part.steps for part in parts)):
+        numbers += steps.values()
+    names_are_texts = all(isinstance(each, str) for each in texts)
+    counts = all(type(each) is int and 0 <= each < MOST_ROWS for each in numbers)
+    if not names_are_texts or not counts:
+        raise ValueError("a name is no text, or a number of rows or columns is none")
+    _check_sizes(manifest)
+    return manifest
+
+
+def _check_sizes(manifest: Manifest) -> None:
+    """Raise ValueError if parts, columns, time and block do not go together."""
     if not manifest.parts or sum(part.rows for part in manifest.parts) != manifest.n_rows:
         raise ValueError("its parts do not have as many rows as it says")
     if not set(manifest.columns.values()) <= set(get_args(Kind)):
@@ -127,7 +136,6 @@ def _checked(manifest: Manifest) -> Manifest:
         raise ValueError("there is no column of that time")
     if manifest.first_block > max(manifest.n_block - 1, 0):
         raise ValueError("its block has fewer columns than it leaves out")
-    return manifest
 
 
 def first_used(n_block: int, *, holds_first: bool) -> int:

@@ -236,3 +236,21 @@ def equal_inplace(
                 if values[k] == value[i]:
                     counts[i, t] += 1.0
                     mass[i, t] += weights[rows[k]]
+
+
+@kernel
+def weigh_about_inplace(
+    entries: Entries, start: int, stop: int, about: FloatArray, weights: FloatArray, out: Pair
+) -> None:
+    """Sums of weights * (x - about)^2 and weights * (x - about) of some features."""
+    values, rows, segments = entries
+    squares, sums = out
+    for i in range(start, stop):
+        for t in range(segments.shape[1] - 1):
+            square = total = 0.0
+            for k in range(segments[i, t], segments[i, t + 1]):
+                away = values[k] - about[i]
+                part = away * weights[rows[k]]
+                total += part
+                square += away * part
+            squares[i, t], sums[i, t] = square, total

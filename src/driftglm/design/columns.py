@@ -44,6 +44,8 @@ from driftglm.design.scores import Scores, scores_of
 ROUNDING = kernels.ROUNDING
 OTHERS = 1e-11
 """A column of two values may seem to have others by this share of their squared distance."""
+FAR = 1e4
+"""A column is far from zero if its mean square is so many times its variance."""
 MORE_THAN_HALF = 0.5 * (1.0 + 1e-9)
 """What a sum of weights is compared with that may be half of all: its last digits do not count."""
 
@@ -189,7 +191,7 @@ class ColumnDesign:
         """(2, n_features, n_timesteps) entries equal to a value that is not zero, their weight."""
         if self._only_ones:
             ones = np.diff(self.segments, axis=1).astype(np.float64), self.sums(weights)
-            return np.stack(ones) * (value != 0.0)[:, None]
+            return np.asarray(np.stack(ones) * (value != 0.0)[:, None])
         out = np.zeros((2, self.n_features, self.n_timesteps))
         entries, parts = self._entries, ranges(self.n_features, self.threads)
         count, pair = kernels.equal_inplace, (out[0], out[1])
@@ -387,14 +389,28 @@ class ColumnDesign:
         move, infinite for one that is constant within every step.
         """
         counts, sums = self.by_step(weights), self.sums(weights)
-        seen = counts > 0
+        seen, mean = counts > 0, sums.sum(axis=1) / weights.sum()
         raw = self._raw_squares(weights)
+        level, full = mean**2 * weights.sum(), self.segments[:, -1] - self.segments[:, 0]
+        far = (full == self.n_rows) & (level > FAR * np.abs(raw - level))
+        if far.any() and not self._only_ones:  # digits are lost in squares of large numbers
+            near = self.weighed_about(np.where(far, mean, 0.0), weights)
+            raw = np.where(far, near[0].sum(axis=1), raw)
+            sums = np.where(far[:, None], near[1], sums)
         by_step = (sums[:, seen] ** 2 / counts[seen]).sum(axis=1)
         between = without_rounding(by_step - sums.sum(axis=1) ** 2 / weights.sum(), raw)
         within = without_rounding(raw - by_step, raw)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (between / (seen.sum() - 1)) / (within / (weights.sum() - seen.sum()))
         return np.where(between > 0, ratio, 0.0)
+
+    def weighed_about(self, about: FloatArray, weights: FloatArray) -> FloatArray:
+        """(2, n_features, n_timesteps) sums of weight * (x - about)^2 and weight * (x - about)."""
+        out = np.empty((2, self.n_features, self.n_timesteps))
+        entries, parts = self._entries, ranges(self.n_features, self.threads)
+        weigh, pair = kernels.weigh_about_inplace, (out[0], out[1])
+        parallel_for(lambda a, b: weigh(entries, a, b, about, weights, pair), parts, self.threads)
+        return out
 
     def _raw_squares(self, weights: FloatArray) -> FloatArray:
         """(n_features,) sum of weight * x^2, x not centred."""

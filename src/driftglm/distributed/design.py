@@ -45,8 +45,6 @@ MOST_FIXED, MOST_MOVING = 256, 64
 large block saves rounds; else they are made anew in every pass, at m products an entry."""
 GRAM_MEMORY = 256 * 2**20
 """Bytes of Gram matrices that are remembered where curvatures never change."""
-
-
 Products = tuple[FloatArray] | tuple[FloatArray, CellSums]
 """A block's Gram matrix and, where rows belong together, its columns' sums over cells."""
 
@@ -151,17 +149,24 @@ class WorkerDesign(ColumnDesign):
     def usual(self, weights: FloatArray) -> tuple[FloatArray, BoolArray]:
         """The usual value of every column; known after the shift too, which hides it."""
         known, key = self.memory.usual, _digest(weights)
-        known[key] = known[key] if key in known else super().usual(weights)
-        return known[key]
+        return known.setdefault(key, known[key] if key in known else super().usual(weights))
 
     def votes(self, weights: FloatArray) -> FloatArray:
         """(3, n_features), see `counted`."""
-        return counted(self.engine.ask("vote", lambda n: (weights[self.engine.where[n]], None)))
+        return counted(self._told("votes", weights))
 
     def equal_to(self, value: FloatArray, weights: FloatArray) -> FloatArray:
         """(2, n_features, n_timesteps) entries equal to a value a column, and their weight."""
-        answers = self.engine.ask("vote", lambda n: (weights[self.engine.where[n]], value))
-        return self.engine.total(answers, self.n_timesteps)
+        return self.engine.total(self._told("equal_to", weights, value), self.n_timesteps)
+
+    def weighed_about(self, about: FloatArray, weights: FloatArray) -> FloatArray:
+        """(2, n_features, n_timesteps) sums of squares and of entries, about a number each."""
+        taken = self.engine.specs[0].shift
+        left = about if taken is None or self.shifted else about - taken
+        return self.engine.total(self._told("weighed_about", weights, left), self.n_timesteps)
+
+    def _told(self, what: str, weights: FloatArray, *value: FloatArray) -> list[FloatArray]:
+        return self.engine.ask("told", lambda n: (what, weights[self.engine.where[n]], *value))
 
     def single_values(self) -> FloatArray:
         """(n_features,) |c| of columns whose entries are all c; 0 for other columns."""

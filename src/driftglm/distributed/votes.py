@@ -1,4 +1,4 @@
-"""The usual value of a column whose rows are on several workers."""
+"""Columns about a number of their own, and their usual values, where rows are on workers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
 
 
-def vote(
-    parts: Iterable[tuple[IntArray, ColumnDesign]], weights: FloatArray, value: FloatArray | None
+def told(
+    parts: Iterable[tuple[IntArray, ColumnDesign]],
+    what: str,
+    weights: FloatArray,
+    value: FloatArray | None,
 ) -> FloatArray:
-    """On a worker: `ColumnDesign.votes` of all features, or `equal_to` of a value for each."""
-    if value is None:
-        return np.concatenate([part.votes(weights) for _, part in parts], axis=1)
-    found = [part.equal_to(value[features], weights) for features, part in parts]
+    """On a worker: a method of all features, which may take a number for each."""
+    found = [
+        getattr(part, what)(*([] if value is None else [value[features]]), weights)
+        for features, part in parts
+    ]
     return np.concatenate(found, axis=1)
 
 

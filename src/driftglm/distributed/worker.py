@@ -31,7 +31,7 @@ from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import Packed, block_gram
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
-from driftglm.distributed.votes import vote
+from driftglm.distributed.votes import told
 
 LOST, UNTOLD = "lost", "untold"
 """Answers of a worker without the partition, and of one without what it was told about it."""
@@ -193,9 +193,9 @@ class Partition:
             found.append(out)
         return np.concatenate(found, axis=1)
 
-    def vote(self, weights: FloatArray, value: FloatArray | None) -> FloatArray:
-        """What is asked for the usual value of every column."""
-        return vote(self._features, weights, value)
+    def told(self, what: str, weights: FloatArray, value: FloatArray | None = None) -> FloatArray:
+        """A method of `ColumnDesign` whose answers have an axis of features after the first."""
+        return told(self._features, what, weights, value)
 
     def moments(self, change: Change) -> FloatArray:
         """(2, n_rows) what some features add to mean and variance of eta."""

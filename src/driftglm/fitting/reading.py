@@ -23,6 +23,8 @@ from driftglm.families import Family, family_named
 TWO = 2
 LEAST_WEIGHT = 1.0 - 1e-9
 """Of all rows together; weights that add up to one may do so up to rounding only."""
+UNEVEN = 1e9
+"""Weights of one fit that differ by more than this factor are worth a warning."""
 PER_ROW = ("y", "codes", "weights", "exposure")
 """What `Vectors` and `Rows` have one number a row of."""
 OF_GROUPS = ("group", "occasion")
@@ -187,6 +189,7 @@ def read_vectors(
         family.check_target(target)
         weights = _informed(weights, family.empty(target))
     check_enough(weights, family)
+    _warn_of_uneven(weights)
     if family.link == "log" and not target[weights > 0].any():
         warn(
             "every count is zero: how far below one the rate lies is not in the data, and what is "
@@ -238,6 +241,19 @@ def check_enough(weights: FloatArray, family: Family) -> None:
             f"the sample weights add up to {total:.3g}, less than one row, from which family "
             f"{family.name!r} can learn nothing. A row of weight 2 counts as two rows: multiply "
             "the weights so that they add up to the number of rows they stand for."
+        )
+
+
+def _warn_of_uneven(weights: FloatArray) -> None:
+    """Say so where rows weigh so differently that the lightest are lost in rounding errors."""
+    some = weights[weights > 0]
+    if some.size and some.max() > UNEVEN * some.min():
+        n_orders = np.log10(some.max()) - np.log10(some.min())
+        warn(
+            f"sample weights differ by {n_orders:.0f} orders of magnitude: what is predicted "
+            "where light rows alone lie depends on rounding errors of the heavy ones. A row of "
+            "weight 2 counts as two rows; leave out rows that weigh next to nothing.",
+            DataWarning,
         )
 
 
