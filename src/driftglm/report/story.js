@@ -66,7 +66,7 @@ function dotUnseen(drawn, series, observed) {
 function eventLayers(marks, T, x) {
   if (marks.length === 0) return [];
   const [ink, quiet] = [colour("ink"), colour("quiet")];
-  const values = marks.map((each, k) => ({ ...each, from: -15 - EVENT_ROW * (marks.length - 1 - k) }));
+  const values = marks.map(({ t, text }, k) => ({ t, text: clip(text, 32), from: -15 - EVENT_ROW * (marks.length - 1 - k) }));
   const at = { x: { ...x, field: "t" } };
   const top = { field: "from", type: "quantitative", scale: null };
   return [
