@@ -42,7 +42,7 @@ function storySpec(series, seen, labels, { what, share, names, marks, observed }
     encoding: { x: line.x, y: { ...line.y, field: "seen" }, color: line.color },
   };
   const hover = spec.layer.pop();
-  const words = [...eventLayers(marks, labels.length, line.x), ...nameLayers(series, names, line)];
+  const words = [...eventLayers(marks, labels.length, line.x), ...nameLayers(series, seen, names, line)];
   return { ...spec, height: 380 + EVENT_ROW * marks.length, layer: [...spec.layer, dots, ...words, hover] };
 }
 
@@ -66,7 +66,7 @@ function dotUnseen(drawn, series, observed) {
 function eventLayers(marks, T, x) {
   if (marks.length === 0) return [];
   const [ink, quiet] = [colour("ink"), colour("quiet")];
-  const values = marks.map((each, k) => ({ ...each, from: -15 - EVENT_ROW * (marks.length - 1 - k) }));
+  const values = marks.map(({ t, text }, k) => ({ t, text: clip(text, 32), from: -15 - EVENT_ROW * (marks.length - 1 - k) }));
   const at = { x: { ...x, field: "t" } };
   const top = { field: "from", type: "quantitative", scale: null };
   return [
@@ -80,10 +80,10 @@ function eventLayers(marks, T, x) {
 }
 
 // Names at the ends of lines, apart from each other, where there is room for them.
-function nameLayers(series, names, { x, y, color }) {
+function nameLayers(series, seen, names, { x, y, color }) {
   if (main.clientWidth < 700) return [];
   const last = series[0].values.length - 1;
-  const all = series.flatMap((each) => each.values);
+  const all = [...series.flatMap((each) => [...each.values, ...(each.lower ?? []), ...(each.upper ?? [])]), ...seen.map((each) => each.seen)];
   const apart = 0.05 * (y.scale.domain === undefined ? Math.max(...all) - Math.min(...all) : 1);
   const values = names.map((name, s) => ({ s, t: last, end: series[s].values[last], name: clip(name, 18) }));
   values.sort((a, b) => b.end - a.end);
