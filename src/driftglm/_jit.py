@@ -143,7 +143,7 @@ class _Announcer(event.Listener):
         """Nothing is said at the end."""
 
 
-event.register("numba:compile", _Announcer())
+event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
 
 
 def _what_compiling_takes() -> str:

@@ -150,7 +150,7 @@ def test_seasons_are_asked_for_or_read_off_the_dates(run):
         message = run.fails("fit", "n.csv", *FIT, f"--seasonality={bad}")
         assert "write the steps of a cycle, 2 or more, auto or none" in message
     message = run.fails("fit", "n.csv", *FIT, "--seasonality", "4", "--prior", "fixed")
-    assert "Use prior='learned'" in message
+    assert "Use --prior learned, or --seasonality none" in message
     steps = ("--test", "10,11", "--models", "learned", "-o", "out", "--seasonality", "4")
     run("compare", "n.csv", "--target", "price", "--time", "year", *steps)
 
@@ -413,3 +413,12 @@ def test_kinds_of_features_are_named_by_columns_features_and_patterns(run, rows,
 def test_kinds_that_cannot_be_meant_are_refused(run, table, words, said):
     options = [part for word in words for part in ("--feature-groups", word)]
     assert said in run.fails("fit", table, *FIT, *options)
+
+
+def test_a_terminal_shows_how_far_a_fit_is_and_the_file_does_not_know(run, rows, monkeypatch):
+    rows.to_csv("sales.csv", index=False)
+    words = ["fit", "sales.csv", "--target", "price", "--time", "year"]
+    assert "driftglm: pass" not in run(*words, "-o", "piped.drift").err
+    monkeypatch.setattr("driftglm.cli.fit.shows_progress", lambda: True)  # as on a terminal
+    assert "driftglm: pass 10, objective" in run(*words, "-o", "shown.drift").err
+    assert Path("shown.drift").read_bytes() == Path("piped.drift").read_bytes()

@@ -10,6 +10,7 @@ RULES: tuple[tuple[str, str, str], ...] = (
     ("--prior", r"\bprior='([\w-]+)'", r"--prior \1"),
     ("--seasonality", r"\bpass seasonality=(\d+)", r"pass --seasonality \1"),
     ("--seasonality", r"\bseasonality=(\d+)", r"--seasonality \1"),
+    ("--seasonality", r"\bseasonality=None", "--seasonality none"),
     ("--exposure", r"an exposure that was not passed", "an exposure (--exposure)"),
     ("--static", r"name them in static=", "name them in --static"),
     ("--overwrite", r"overwrite=True \(--overwrite\)", "--overwrite"),

@@ -64,7 +64,7 @@ def check_frame(X: object) -> None:
 
 def check_target(y: object) -> None:
     """Raise DataError if a column that should be numbers has gaps or is one of other texts."""
-    if not hasattr(y, "dtype") or np.ndim(y) != 1:
+    if not isinstance(y, pd.Series | np.ndarray) or y.ndim != 1:
         return
     values = pd.Series(y if isinstance(y, pd.Series) else np.asarray(y)).reset_index(drop=True)
     for kind, what in _complaints(values):

@@ -101,7 +101,8 @@ def fit_documents(
     names = words.get_feature_names_out().tolist()
     model = DriftTextModel(vocabulary=names, freq=freq, verbose=verbose, **params)
     model.fit(counts, rows, time=corpus.frame["date"].to_numpy())
-    return model.set_params(verbose=False)
+    model.set_params(verbose=False)
+    return model
 
 
 def _items(value: object) -> list[str]:
