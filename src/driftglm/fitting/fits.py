@@ -19,8 +19,8 @@ from driftglm.fitting.coefficients import Columns, ColumnSizes, SharedFit, Step
 from driftglm.fitting.joint import JointFit
 from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
-from driftglm.priors.left_out import moved_without_steps_inplace
-from driftglm.priors.mixture import Components, Tables, with_empty_steps
+from driftglm.priors.left_out import moved_without_steps
+from driftglm.priors.mixture import Components
 from driftglm.priors.offset import last_step_inplace, measured
 from driftglm.priors.seasons import SeasonalComponents, steps_inplace
 from driftglm.solvers.intercepts import (
@@ -395,7 +395,7 @@ class PosteriorFit(Fit):
         offset = self.offset[included] if self.offset.size else self.offset
         now = np.empty((included.size, 2))
         last_step_inplace(h, b, offset, phi, tables, now)
-        found = _moved_without_steps(h, b, offset, phi, tables)
+        found = moved_without_steps(h, b, offset, phi, tables)
         # A column of zeros has no variance, and does not move.
         changes = np.abs(found) / np.sqrt(now[:, 1:] + 1e-300)
         return np.asarray(changes.max(axis=0, initial=0.0))
@@ -445,24 +445,3 @@ class PosteriorFit(Fit):
         shared = np.einsum("ti,ir->tr", gap[:, ~self.columns.always_in], self.shared.root)
         moved = mean, np.einsum("ti,ti->t", gap**2, variance) + (shared**2).sum(axis=1)
         return self.intercepts.averaged_ahead(n_steps, moved)
-
-
-def _moved_without_steps(
-    h: FloatArray, b: FloatArray, offset: FloatArray, phi: FloatArray, tables: Tables
-) -> FloatArray:
-    """(n_paths, T) by how much forecasts of paths differ if a step is left out.
-
-    One by one where steps have an error in common: no step can be taken out by itself.
-    """
-    found = np.empty_like(h)
-    if offset.any():
-        now, without = np.empty((2, len(h), 2))
-        last_step_inplace(h, b, offset, phi, tables, now)
-        for t in range(h.shape[1]):
-            others = np.arange(h.shape[1]) != t
-            last_step_inplace(h * others, b * others, offset, phi, tables, without)
-            found[:, t] = without[:, 0] - now[:, 0]
-        return found
-    for i, path in enumerate(found):
-        moved_without_steps_inplace(*with_empty_steps(h[i], b[i], 1), phi[i], tables, path)
-    return found

@@ -21,7 +21,9 @@ from driftglm.priors.mixture import (
     Tables,
     log_evidences_inplace,
     smooth_chains,
+    with_empty_steps,
 )
+from driftglm.priors.offset import last_step_inplace
 
 LEAST = 1e-300
 
@@ -99,3 +101,24 @@ def moved_without_steps_inplace(
         chain = none if c == STATIC_CHAIN else chains[place[c]]
         static = parts[1, k], parts[1, k] * parts[2, k]
         _component_inplace((h, b), chain, static, phi[k], out)
+
+
+def moved_without_steps(
+    h: FloatArray, b: FloatArray, offset: FloatArray, phi: FloatArray, tables: Tables
+) -> FloatArray:
+    """(n_paths, T) by how much forecasts of paths differ if a step is left out.
+
+    One by one where steps have an error in common: no step can be taken out by itself.
+    """
+    found = np.empty_like(h)
+    if offset.any():
+        now, without = np.empty((2, len(h), 2))
+        last_step_inplace(h, b, offset, phi, tables, now)
+        for t in range(h.shape[1]):
+            others = np.arange(h.shape[1]) != t
+            last_step_inplace(h * others, b * others, offset, phi, tables, without)
+            found[:, t] = without[:, 0] - now[:, 0]
+        return found
+    for i, path in enumerate(found):
+        moved_without_steps_inplace(*with_empty_steps(h[i], b[i], 1), phi[i], tables, path)
+    return found

@@ -81,7 +81,7 @@ class CAVISolver(Solver[Bound, Posterior]):
         while not run.exhausted:
             before = climb.etas()
             slow = n_rounds >= SLOW
-            climb.round(live=slow or self.brief or not self.warm, slow=slow)
+            climb.round(live=slow or self._visits_live, slow=slow)
             rise, last = run.history[-1] - last, run.history[-1]
             movement.add(climb.moved_since(before))
             if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):
@@ -99,6 +99,11 @@ class CAVISolver(Solver[Bound, Posterior]):
                 run.journal.write({**climb.snapshot(), **at})
         climb.finish()
         return run.result(climb.posteriors, rise / (least * n_rows), reason)
+
+    @property
+    def _visits_live(self) -> bool:
+        """Whether rounds have passes over the live paths alone from the start."""
+        return self.brief or not self.warm
 
     def _least_rise(self, n_responses: int) -> float:
         """Of a round, per row and in units of the tolerance."""

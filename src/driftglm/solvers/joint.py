@@ -313,8 +313,8 @@ class JointSolve:
                 block_sums_inplace(self.inverse, data.columns[i], rows, known)
                 lag_sums_inplace(by_lag, ends, prior)
                 found[i] = _without_prior(known, prior / sizes)
-        for i in np.flatnonzero(np.isnan(found)):
-            found[i] = self._known_without(int(i))
+        for lost in np.flatnonzero(np.isnan(found)).tolist():
+            found[lost] = self._known_without(lost)
         return found
 
     def _known_without(self, i: int) -> float:

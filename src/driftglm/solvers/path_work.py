@@ -304,7 +304,8 @@ class PathWork(RowWork):
         update: Any = update_seasonal_paths_inplace if seasonal else update_grouped_paths_inplace
         for block in self.update_blocks(order, effects):
             features = block.take(bound.groups), block.take(bound.unit)
-            prior = (self.tables, posterior.log_pi, *features)
+            tables: Any = self.tables  # those of the components at hand
+            prior = (tables, posterior.log_pi, *features)
             paths = block.take_all(posterior.path_arrays)
             if grouped or seasonal:
                 unknown = posterior.kept, posterior.offset, posterior.credit
