@@ -61,16 +61,18 @@ def test_the_order_of_rows_changes_no_digit(family, how):
     first, second = fitted(family, one), fitted(family, other)
     for a, b in zip(answers(first, X, time), answers(second, X, time), strict=True):
         assert_array_equal(a, b)
-    assert_array_equal(first.residuals_[order], second.residuals_)
+    if family in {"gaussian", "student"}:  # those of counts are drawn
+        assert_array_equal(first.residuals_[order], second.residuals_)
     assert_array_equal(first.objective_history_, second.objective_history_)
 
 
-def test_a_fit_is_what_it_is_without_an_order_of_its_own(monkeypatch):
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_a_fit_is_what_it_is_without_an_order_of_its_own(family, monkeypatch):
     """The order inside changes last digits and nothing else; residuals are those of their rows."""
-    X, y, time = panel("gaussian", np.random.default_rng(5))
+    X, y, time = panel(family, np.random.default_rng(5))
     given = X, y, time, None, None
-    ordered = fitted("gaussian", given)
+    ordered = fitted(family, given)
     monkeypatch.setattr(row_order, "MOST", 0)
-    plain = fitted("gaussian", given)
+    plain = fitted(family, given)
     np.testing.assert_allclose(ordered.predict(X), plain.predict(X), rtol=0, atol=1e-9)
     np.testing.assert_allclose(ordered.residuals_, plain.residuals_, rtol=0, atol=1e-5)

@@ -132,7 +132,8 @@ def row_checks(
         fitted = family.mean(ends[0].eta + shift, CERTAIN if certain else ends[0].variance)
         null = np.full(len(y), family.average(y, weights))
     residual = np.empty(len(y), dtype=np.float32)
-    residual[order] = quantile_residuals(forecast, family.observed(y))
+    at = _as_given(rows, order)
+    residual[order[at]] = quantile_residuals(forecast.take(at), family.observed(y)[at])
     by_step = problems[0].design.by_step
     low, high = rows.column_ranges
     return RowChecks(
@@ -184,6 +185,17 @@ def without_own(
     """
     wider = variance / (1.0 - np.minimum(variance * curvature, MOST_OWN))
     return eta - wider * score, wider
+
+
+def _as_given(rows: Rows, order: IntArray) -> IntArray:
+    """Rows of the design in the order in which users gave them, step by step.
+
+    Residuals of counts are drawn, and the draws go by that order.
+    """
+    given = getattr(rows, "given", None)
+    if given is None or given.size != order.size:
+        return np.arange(order.size)
+    return np.lexsort((given[order], rows.codes[order]))
 
 
 def quantile_residuals(forecast: Distribution, y: FloatArray) -> FloatArray:

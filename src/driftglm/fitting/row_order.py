@@ -8,6 +8,7 @@ grow. Rows are sorted by step, and those of a step by what they say.
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
@@ -17,6 +18,13 @@ from driftglm.fitting.rows import Rows
 
 MOST = 2**21
 """Entries of X, at most: more would be a copy too many, and last digits matter less."""
+
+
+@dataclass(frozen=True)
+class OrderedRows(Rows):
+    """Rows in an order of their own; `given` is the place of each in that of the user."""
+
+    given: IntArray = field(kw_only=True)
 
 
 def in_own_order(rows: Rows) -> tuple[Rows, IntArray | None]:
@@ -30,7 +38,8 @@ def in_own_order(rows: Rows) -> tuple[Rows, IntArray | None]:
     keys = [*np.atleast_2d(rows.y.T), rows.exposure, rows.weights, _sums(rows.X), rows.codes]
     order = np.lexsort(keys if rows.group is None else [rows.group, *keys])
     parts = {name: getattr(rows, name)[order] for name in ("X", *rows.row_fields)}
-    return dataclasses.replace(rows, **parts), order
+    known = {each.name: getattr(rows, each.name) for each in fields(Rows) if each.init}
+    return OrderedRows(**(known | parts), given=order), order
 
 
 def _sums(X: Matrix) -> FloatArray:
