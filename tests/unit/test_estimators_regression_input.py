@@ -276,7 +276,10 @@ def test_a_class_is_not_a_prior(panel_rows):
     ("y", "message"),
     [
         (lambda y: y.round().astype(str), r"y holds str_ values such as '.*'; pass numbers"),
-        (lambda y: y.astype("datetime64[s]"), "y holds datetime64 values .* pass numbers"),
+        (
+            lambda y: y.astype("datetime64[s]"),
+            r"y is no column of numbers: it holds dates\. Pass numbers",
+        ),
         (
             lambda y: np.column_stack([y, y]),
             r"y should be a 1d array, got an array of shape \(180, 2\)",

@@ -69,7 +69,7 @@ def check_target(y: object) -> None:
     values = pd.Series(y if isinstance(y, pd.Series) else np.asarray(y)).reset_index(drop=True)
     for kind, what in _complaints(values):
         if kind == "gaps":
-            raise DataError(f"y {what}; a target is known in every row. Drop these rows.")
+            raise DataError(f"y {what}; rows whose target is missing say nothing. Drop them.")
         cure = MARKED_TARGET if kind == "numbers with marks" else OTHER_TARGET
         raise DataError(f"y is no column of numbers: it {what}. {cure}")
 

@@ -99,8 +99,7 @@ def read_steps(values: pd.Series, where: str, freq: Freq = None, form: str | Non
             'long a step is; pass freq="Y", "Q", "M", "W" or "D" (--freq M).'
         )
     shown = values.iloc[0]
-    if length == "M" and found in MONTH_FORMATS:
-        _refuse_pairs_of_years(dates.days, where, str(shown))
+    _refuse_pairs_of_years(dates.days, found, where, str(shown))
     guess = f"{where}: {shown!s:.20} is {why}; a step is {LENGTHS[length]} (freq {length})."
     return Steps(dates.days.to_numpy(), length, dates.format or found, guess)
 
@@ -115,11 +114,11 @@ def _are_months(values: pd.Series) -> bool:
     return bool(in_range.all()) and np.unique(years).size > 1
 
 
-def _refuse_pairs_of_years(days: pd.Series, where: str, shown: str) -> None:
+def _refuse_pairs_of_years(days: pd.Series, form: str | None, where: str, shown: str) -> None:
     """Raise TimeError where every month is the number of the next year: 2001-02, 2002-03, ..."""
     distinct = days.drop_duplicates()
     pairs = (distinct.dt.year + 1) % 100 == distinct.dt.month
-    if pairs.all() and len(distinct) > 1:
+    if form in MONTH_FORMATS and pairs.all() and len(distinct) > 1:
         raise TimeError(
             f"{where}: {shown:.20} is a month, or a year that ends in the next one, and all rows "
             'may be either; say which: months are freq="M" (--freq M), years freq="Y" (--freq Y).'
