@@ -217,6 +217,22 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path, monkeypatch):
     assert file.exists()
 
 
+def test_a_checkpoint_of_sorted_rows_is_not_for_rows_on_workers(tmp_path, monkeypatch):
+    """Its numbers of single rows would be those of others there."""
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
+    X, y, time = rows()
+    file = tmp_path / "fit.checkpoint"
+    _stop_at(monkeypatch, _Climb, "_update_all", 3)
+    with pytest.raises(Stop):
+        fit(DriftRegressor(extrapolate="forecast"), X, y, time, checkpoint=file)
+    monkeypatch.undo()
+    with other_cluster() as (_, address), distributed.Client(address, timeout=30):
+        blocks = da.from_array(X, chunks=(60, -1))
+        with pytest.raises(DataError, match="sorted them; rows on workers are not"):
+            fit(DriftRegressor(extrapolate="forecast"), blocks, y, time, checkpoint=file)
+    assert file.exists()
+
+
 def test_no_other_file_is_taken_for_a_checkpoint(tmp_path):
     X, y, time = rows()
     file = tmp_path / "notes.txt"

@@ -10,6 +10,7 @@ import driftglm
 from driftglm import DriftClassifier, DriftRegressor
 from driftglm.exceptions import DataError
 from driftglm.fitting.posteriors import infer_posterior
+from driftglm.fitting.row_order import in_own_order
 from driftglm.fitting.solver_runs import Runs
 
 N_WORDS, N_MACRO, N_STEPS, N_ROWS = 80, 6, 6, 80
@@ -144,7 +145,8 @@ def test_a_cut_takes_its_kinds_along(model):
     alone = DriftRegressor(feature_groups=WORDS, extrapolate="forecast")
     alone.fit(X[early], Y[early], time=TIME[early])
     runs = Runs(model._plan().settings, None)
-    for rows, as_of in ((model._rows.before(5), False), (model._rows.shared().before(5), True)):
+    whole = in_own_order(model._rows)[0]  # as a fit has them inside
+    for rows, as_of in ((whole.before(5), False), (whole.shared().before(5), True)):
         found = infer_posterior(rows, runs.settings.prior, runs, None, as_of=as_of)
         fit = found.forecasters[0].fits[0]
         assert_allclose(fit.unit, alone._fits[0].unit, rtol=1e-12)

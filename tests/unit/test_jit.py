@@ -209,14 +209,18 @@ def test_compiling_is_announced_when_it_happens_and_once_whatever_the_number_of_
 
 
 FIRST_FIT = """
+import sys
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 from driftglm import DriftRegressor
-from driftglm._jit import _KERNELS
 rng = np.random.default_rng(0)
 X = rng.normal(size=(200, 5))
 DriftRegressor().fit(X, X[:, 0] + rng.normal(size=200), time=np.repeat(range(4), 50))
-for each in _KERNELS:
-    print(each.py_func.__module__, each.py_func.__name__, len(each.signatures))
+ours = [module for name, module in sys.modules.items() if name.startswith("driftglm")]
+found = {id(each): each for module in ours for each in vars(module).values()}
+for each in found.values():
+    if isinstance(each, Dispatcher):
+        print(each.py_func.__module__, each.py_func.__name__, len(each.signatures))
 """
 
 

@@ -76,12 +76,16 @@ def resuming_advice(checkpoint: FilePath | None) -> str:
 
 @dataclass
 class Checkpoint:
-    """The file, and how far the fit is."""
+    """The file, and how far the fit is.
+
+    `own_order` says whether rows are sorted in it (see `row_order.py`); None: nothing is in it yet.
+    """
 
     path: Path
     fingerprint: Fingerprint
     stages: list[Snapshot] = field(default_factory=list)
     position: int = 0
+    own_order: bool | None = None
     _last: float = -np.inf
     _cost: float = 0.0
     _began: float = np.inf
@@ -102,7 +106,19 @@ class Checkpoint:
                 f"{file} is no checkpoint and is left alone; name another file for it."
             )
         fingerprint.check(file, str(facts["text"]), arrays["sums"])
-        return cls(file, fingerprint, decode(facts["stages"], arrays))
+        stages, own_order = decode(facts["stages"], arrays), bool(facts.get("own_order"))
+        return cls(file, fingerprint, stages, own_order=own_order)
+
+    def settle_order(self, *, own: bool) -> bool:
+        """Whether rows are to be sorted: as they were in the file, else as the fit has them."""
+        if self.own_order is None:
+            self.own_order = own
+        if self.own_order and not own:
+            raise DataError(
+                f"{self.path} was begun with all rows in one process, which sorted them; rows on "
+                "workers are not sorted. Go on in one process, or delete it to begin anew."
+            )
+        return self.own_order
 
     def next_stage(self, coupling: Coupling) -> Stage:
         """The journal of the next solver run."""
@@ -122,7 +138,8 @@ class Checkpoint:
         self.stages[position:] = [content]
         arrays: dict[str, np.ndarray] = {"sums": self.fingerprint.sums}
         stages = encode(self.stages, arrays)
-        save(self.path, {"kind": KIND, "text": self.fingerprint.text, "stages": stages}, arrays)
+        facts = {"kind": KIND, "text": self.fingerprint.text, "own_order": self.own_order}
+        save(self.path, facts | {"stages": stages}, arrays)
         self._last = time.monotonic()
         self._cost, self._began = self._last - began, np.inf
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from driftglm._typing import Matrix, MatrixLike
+from driftglm._typing import IntArray, Matrix, MatrixLike
 from driftglm.data.frames import check_frame, check_target
 from driftglm.data.timesteps import TimeAxis
 from driftglm.exceptions import DataError, TimeError
@@ -27,7 +27,7 @@ from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.progress import AVERAGING
 from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
-from driftglm.fitting.row_order import as_given, in_own_order
+from driftglm.fitting.row_order import as_given, in_own_order, may_be_sorted
 from driftglm.fitting.rows import Rows, rows_in_memory
 from driftglm.fitting.sampling_checks import check_sampling
 from driftglm.fitting.seasonality import settled_cycle
@@ -148,6 +148,17 @@ def checked(
     return valid
 
 
+def _ordered(rows: Rows, plan: Plan, file: Checkpoint | None) -> tuple[Rows, IntArray | None]:
+    """Rows in an order of their own, and the place each had; None: they stay as they are.
+
+    Draws of a sampler go by rows: the same seed stays the same draws. And a fit that was begun on
+    workers, where rows stay as they are, may go on here.
+    """
+    own = plan.settings.sampling is None and may_be_sorted(rows)
+    own = own if file is None else file.settle_order(own=own)
+    return in_own_order(rows) if own else (rows, None)
+
+
 def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = None) -> Fitted:
     _check_noise(vectors.family, plan.settings)
     check_sampling(rows, vectors.family, plan.settings)
@@ -162,8 +173,7 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     asked = choice if plan.settings.seasonality == "auto" else plan.extrapolate
     cycle = settled_cycle(plan.settings, vectors.axis, n_seen, asked)
     choice = "average" if cycle else choice
-    # Draws of a sampler go by rows: the same seed stays the same draws.
-    used, order = (rows, None) if plan.settings.sampling is not None else in_own_order(rows)
+    used, order = _ordered(rows, plan, file)
     used = used.shared() if choice == "average" else used
     earlier = None if before is None else before.outcome.forecasters[0]
     follows = AVERAGING if choice == "average" else ""

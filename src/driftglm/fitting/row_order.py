@@ -27,13 +27,14 @@ class OrderedRows(Rows):
     given: IntArray = field(kw_only=True)
 
 
-def in_own_order(rows: Rows) -> tuple[Rows, IntArray | None]:
-    """The same rows, sorted, and the place that each had; None: they stay as they are.
+def may_be_sorted(rows: Rows) -> bool:
+    """Whether there are few enough; those on workers stay where they are."""
+    return type(rows) is Rows and getattr(rows.X, "nnz", np.size(rows.X)) <= MOST
 
-    Those on workers stay where they are.
-    """
-    n_entries = getattr(rows.X, "nnz", np.size(rows.X))
-    if type(rows) is not Rows or n_entries > MOST:
+
+def in_own_order(rows: Rows) -> tuple[Rows, IntArray | None]:
+    """The same rows, sorted, and the place that each had; None: they stay as they are."""
+    if not may_be_sorted(rows):
         return rows, None
     keys = [*np.atleast_2d(rows.y.T), rows.exposure, rows.weights, _sums(rows.X), rows.codes]
     order = np.lexsort(keys if rows.group is None else [rows.group, *keys])
@@ -55,4 +56,6 @@ def as_given(checks: RowChecks | None, order: IntArray | None) -> RowChecks | No
     if checks is None or order is None:
         return checks
     place = np.argsort(order)
-    return dataclasses.replace(checks, residual=checks.residual[place], codes=checks.codes[place])
+    votes = None if checks.votes is None else checks.votes[place]
+    residual, codes = checks.residual[place], checks.codes[place]
+    return dataclasses.replace(checks, residual=residual, codes=codes, votes=votes)
