@@ -155,6 +155,7 @@ def with_record(model, y, prediction, time):
         rows=by_step(np.ones(y.size)),
         codes=time - time.min(),
         residual=2 * error / error.std(),  # as if intervals were half as wide as they should be
+        sample=lambda: np.arange(y.size),
     )
     findings = {"check": "wild step", "finding": ODD[0], "advice": ODD[1], "severity": "major"}
     model.diagnose = lambda: pd.DataFrame([findings, findings | {"check": "tails"}])
