@@ -64,7 +64,7 @@ def panel(seed=0):
 CASES = {
     "tenk_1996_2005": tenk,
     "beijing_pm25": beijing,
-    "un_votes": un_votes,
+    "un_votes": lambda: un_votes(20),
     "sparse panel": panel,
 }
 

@@ -126,8 +126,8 @@ def murders():
     return Case(X, y, years, tuple(range(1988, 1997)), model, baseline, exposure=people)
 
 
-def un_votes():
-    """Votes of the 10 countries that cast most, from 1976 on."""
+def un_votes(n_countries=10):
+    """Votes of the countries that cast most, from 1976 on."""
     folder = data_folder("un_votes")
     if folder is None:
         return None
@@ -135,7 +135,7 @@ def un_votes():
     table = pd.read_csv(folder / "cells.csv.gz", dtype=kinds, keep_default_na=False)
     table = table[table["year"] >= 1976]
     cast = table.groupby("country_code")["count"].sum().sort_values(ascending=False)
-    table = table[table["country_code"].isin(cast.index[:10])]
+    table = table[table["country_code"].isin(cast.index[:n_countries])]
     issues = np.array([[int(flag) for flag in combo] for combo in table["combo"]], dtype=float)
     countries = pd.get_dummies(table["country_code"], dtype=float).to_numpy()
     both = [countries * issues[:, [j]] for j in range(issues.shape[1])]
