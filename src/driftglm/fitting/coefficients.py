@@ -71,13 +71,21 @@ class Step:
         start = self.intercept if shift is None else self._at(shift)
         return np.asarray(near @ self.coef).ravel() + start
 
-    def variance_of(self, X: Matrix, squared: Matrix | None = None) -> FloatArray:
-        """(n_rows,) variance of eta; `squared` are the squares of a sparse X, if they are known."""
-        near, shift = (X, None) if isinstance(X, np.ndarray) else nearer(X)
+    def variance_of(
+        self, X: Matrix, squared: Matrix | None = None, *, near: bool = False
+    ) -> FloatArray:
+        """(n_rows,) variance of eta; `squared` are the squares of a sparse X, if they are known.
+
+        So may be that no column of it lies far from zero: then it is `near`.
+        """
+        if near or isinstance(X, np.ndarray):
+            moved, shift = X, None
+        else:
+            moved, shift = nearer(X)
         if shift is not None:
             offset = self.offset - shift @ self.joint
-            moved = replace(self, center=self.center - shift, joint_offset=offset)
-            return moved.variance_of(near)
+            there = replace(self, center=self.center - shift, joint_offset=offset)
+            return there.variance_of(moved, near=True)
         center, v = self.center, self.coef_variance
         if isinstance(X, np.ndarray):
             # Far from zero a difference of squares would lose all digits.

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix
 from driftglm.data.features import Names
 from driftglm.data.kinds import Kinds
-from driftglm.data.matrices import dense, squares
+from driftglm.data.matrices import dense, nearer, squares
 from driftglm.design import ColumnDesign, Design, RowSample
 from driftglm.design.directions import chosen_rows
 from driftglm.exceptions import DataError
@@ -201,8 +201,9 @@ class Rows:
     def step_moments(self, code: int, steps: Sequence[Step]) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of eta for the rows of a step, (n, R), with any coefficients."""
         X = self.X[np.flatnonzero(self.codes == code)]
-        squared = squares(X)
-        means, variances = [s.mean_of(X) for s in steps], [s.variance_of(X, squared) for s in steps]
+        squared, near = squares(X), nearer(X)[1] is None
+        means = [step.mean_of(X) for step in steps]
+        variances = [step.variance_of(X, squared, near=near) for step in steps]
         return np.column_stack(means), np.column_stack(variances)
 
     def close(self) -> None:
