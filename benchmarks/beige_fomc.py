@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from result_pages import write_page
 
 from driftglm import DriftTextModel
 from driftglm.baselines import LassoAll, LassoOne, RidgeAll, RidgeOne, RidgeTS
@@ -255,7 +256,7 @@ def main():
             for r in HEADINGS
             if r in results
         }
-        Path(options.write).write_text(page(tables, minutes))
+        write_page(options.write, page(tables, minutes))
 
 
 if __name__ == "__main__":

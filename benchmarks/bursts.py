@@ -12,12 +12,12 @@ import os
 import platform
 import time as clock
 import warnings
-from pathlib import Path
 
 import numba
 import numpy as np
 import scipy.sparse as sp
 from beige_fomc import FIRST, LAST, YEARS, find_data, load
+from result_pages import write_page
 
 from driftglm import DriftTextModel
 
@@ -131,7 +131,7 @@ def main():
         notes = NOTES.format(docs=N_DOCS, steps=N_STEPS, words=N_WORDS)
         top = INTRODUCTION.replace("{seeds}", str(options.seeds))
         end = f"{minutes:.0f} minutes ({machine} cores)."
-        Path(options.write).write_text("\n".join([top, *lines, notes, end]) + "\n")
+        write_page(options.write, "\n".join([top, *lines, notes, end]))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+from result_pages import write_page
 
 from driftglm import DriftClassifier
 from driftglm.simulate import simulate_panel
@@ -102,7 +103,7 @@ def main():
         gap = reliability(forecast, y, arguments.write / "reliability.svg")
         print(f"mean distance from the diagonal {gap:.4f}")
         page = PAGE.format(seeds=arguments.seeds, table="\n".join(lines), rows=y.size)
-        (arguments.write / "calibration.md").write_text(page)
+        write_page(arguments.write / "calibration.md", page)
 
 
 if __name__ == "__main__":

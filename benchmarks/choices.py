@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from real import markdown
 from real_sets import load_set
+from result_pages import write_page
 from sklearn.base import clone
 from sklearn.metrics import log_loss, mean_poisson_deviance, mean_squared_error
 from volatility import DEV, SPEC, load_volatility
@@ -275,7 +276,7 @@ def main():
     text = "\n\n".join(markdown(page) for page in pages) + "\n"
     print(text)
     if arguments.write:
-        arguments.write.write_text(text)
+        write_page(arguments.write, text)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from mda10k import markdown
 from real_sets import data_folder, load_set, with_dummies
+from result_pages import write_page
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
@@ -416,7 +417,7 @@ def main():
     text = page(found, f"The page took {minutes:.1f} minutes with {arguments.jobs} processes.")
     print(text)
     if arguments.write:
-        arguments.write.write_text(text)
+        write_page(arguments.write, text)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from distributions import beijing_pm25, tenk_1996_2005
 from joblib import Parallel, delayed
 from mda10k import markdown
 from real_sets import data_folder
+from result_pages import write_page
 from threadpoolctl import threadpool_limits
 
 from driftglm import DriftRegressor
@@ -261,7 +262,7 @@ def main():
         lines += [markdown(table), ""]
     lines.append(f"{minutes:.0f} minutes, {args.jobs} fits at a time ({os.cpu_count()} cores).\n")
     if args.write:
-        args.write.write_text("\n".join(lines))
+        write_page(args.write, "\n".join(lines))
 
 
 if __name__ == "__main__":

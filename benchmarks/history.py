@@ -24,6 +24,7 @@ from distributions import beijing_pm25, tenk_1996_2005
 from joblib import Parallel, delayed
 from mda10k import markdown
 from real_sets import data_folder, load_set, with_dummies
+from result_pages import write_page
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 from volatility import SPEC, load_volatility
@@ -338,7 +339,7 @@ def main():
         said = f"{name}: {mean['default']:.4f}, best other {best} {mean[best]:.4f}"
         print(f"{said}, {ratio:.3f} ({apart:+.1f})", flush=True)
         if args.write:  # what is known so far, since some sets take long
-            args.write.write_text(page(results))
+            write_page(args.write, page(results))
     print(page(results))
 
 

@@ -12,12 +12,12 @@ import platform
 import time as clock
 import warnings
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numba
 import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from result_pages import write_page
 
 from driftglm import DriftRegressor
 
@@ -141,7 +141,7 @@ def main():
     lines.append(f"\n{minutes:.0f} minutes, {options.jobs} fits at a time ({machine} cores).")
     if options.write:
         top = INTRODUCTION.replace("{seeds}", str(options.seeds))
-        Path(options.write).write_text("\n".join([top, *lines]) + "\n")
+        write_page(options.write, "\n".join([top, *lines]))
 
 
 if __name__ == "__main__":

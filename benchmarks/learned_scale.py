@@ -14,6 +14,7 @@ import warnings
 
 import numpy as np
 import psutil
+from result_pages import stamp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 from worlds import paper_scale
@@ -99,6 +100,7 @@ def main():
         f"MB: {(peak - before) / csc:.2f} matrices above"
     )
     compare(*paper_scale())
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

@@ -9,16 +9,12 @@ are not part of the project; they are looked for in the folder named by DRIFTGLM
 """
 
 import argparse
-import platform
 import sys
 import time as clock
 from pathlib import Path
 
-import numpy as np
-import sklearn
 from real_sets import WINDOWS, load_set
-
-import driftglm
+from result_pages import write_page
 
 INTRODUCTION = """# Annual reports and volatility
 
@@ -107,12 +103,8 @@ def main():
         for name, said in result.warnings.items():
             for line in said:
                 print(f"{name}, {line}", file=sys.stderr)
-    versions = (
-        f"driftglm {driftglm.__version__}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, scikit-learn {sklearn.__version__}; {arguments.jobs} processes."
-    )
     if arguments.write:
-        arguments.write.write_text("\n\n".join([*sections, versions]) + "\n")
+        write_page(arguments.write, "\n\n".join([*sections, f"Processes: {arguments.jobs}."]))
 
 
 if __name__ == "__main__":

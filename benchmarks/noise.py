@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from distributions import tenk_1996_2005
 from real_sets import load_set
+from result_pages import write_page
 from scipy.special import ndtr
 from scipy.stats import norm
 from sklearn.base import clone
@@ -230,7 +231,7 @@ def main():
     text = "\n".join(page) + "\n"
     print(text)
     if given.write:
-        given.write.write_text(text)
+        write_page(given.write, text)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,13 @@ memory line is of a whole fit in a process of its own.
 
 import argparse
 import multiprocessing
-import platform
 import resource
 import time as clock
 
 import numpy as np
+from result_pages import stamp
 from worlds import paper_scale
 
-import driftglm
 from driftglm import DriftRegressor
 from driftglm.families import Gaussian
 from driftglm.fitting.rows import Rows
@@ -109,8 +108,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lbfgs-iterations", type=int, default=300)
     arguments = parser.parse_args()
-    python, numpy = platform.python_version(), np.__version__
-    print(f"driftglm {driftglm.__version__}, Python {python}, numpy {numpy}")
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     process = context.Process(target=peak_memory, args=(queue,))
@@ -128,6 +125,7 @@ def main():
         f"training rows {train[0].shape[0]}, features {train[0].shape[1]}, nonzeros {train[0].nnz}"
     )
     compare_solvers(train, test, arguments.lbfgs_iterations)
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

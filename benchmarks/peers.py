@@ -32,6 +32,7 @@ from peer_fits.process import ABSENT, CUT, FAILED, ONE_THREAD
 from peer_fits.registry import versions
 from peer_page import draw, page
 from peer_yardsticks import yardsticks
+from result_pages import write_page
 
 from driftglm.evaluation.fingerprint import data_digest, digest
 
@@ -190,7 +191,7 @@ def main():
     text = page(results, shapes, measured, (peers, versions(peers), note, plot and plot.name))
     print(text)
     if arguments.write:
-        arguments.write.write_text(text)
+        write_page(arguments.write, text)
         draw(results, plot)
 
 

@@ -23,6 +23,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from mda10k import markdown, shown
 from real_sets import SETS, load_set
+from result_pages import write_page
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -394,7 +395,7 @@ def main():
     text = page(found, plot.name if plot else "", note)
     print(text)
     if arguments.write:
-        arguments.write.write_text(text)
+        write_page(arguments.write, text)
         draw(over_sets(found, relative), plot)
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from result_pages import stamp
 from scipy.stats import chi2
 from worlds import paper_scale
 
@@ -471,7 +472,7 @@ def main():
     warnings.simplefilter("ignore")
     for name in args.parts or PARTS:
         title, run = PARTS[name]
-        section = "\n".join(run(args))
+        section = "\n".join([*run(args), "", stamp()])
         if args.write:
             write(args.write, title, section)
 

@@ -19,6 +19,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from result_pages import write_page
 from worlds import word_panel
 
 from driftglm import DriftRegressor, DriftTextModel
@@ -171,7 +172,7 @@ def main():
         parts += [f"### {title}", "", *make(), ""]
         print("\n".join(parts[parts.index(f"### {title}") :]), flush=True)
     if arguments.write:
-        arguments.write.write_text("\n".join(parts))
+        write_page(arguments.write, "\n".join(parts))
 
 
 def simulate_and_compile():

@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
+from result_pages import stamp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV, RidgeCV
 from worlds import reference_worlds
@@ -114,6 +115,7 @@ def main():
             f"selection precision {precision:.3f}, recall {recall:.3f}; 90 % intervals cover "
             f"{covered:.3f}; {seconds:.2f} s a fit"
         )
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

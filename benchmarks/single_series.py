@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from result_pages import stamp
 
 from driftglm import DriftRegressor
 
@@ -156,6 +157,7 @@ def main():
     if not seeds:
         time_long_series()
         forecast_inflation()
+    print(f"\n{stamp()}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from real_sets import data_folder
+from result_pages import stamp
 from sklearn.pipeline import make_pipeline
 
 from driftglm import DriftRegressor
@@ -251,7 +252,8 @@ def main():
         cells = [f"{found[m]:.4f}" for m in ("lasso-one", "lasso-all", "learned")]
         lines.append(f"| {' | '.join([choice, *cells, f'{gap:+.1f} %'])} |")
         print(lines[-1], flush=True)
-        write_atomically(page, "\n".join([*lines, ""]).encode())  # so far: a run may be killed
+        # What is known so far: a run may be killed.
+        write_atomically(page, "\n".join([*lines, "", stamp(), ""]).encode())
     print(f"{clock.perf_counter() - began:.0f} s")
     return 0
 

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from real_sets import data_folder
+from result_pages import stamp
 
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.experiments.contestants import text_model
@@ -205,7 +206,7 @@ def main():
     page = "\n".join([*lines, CLOSING])
     print(page, f"{clock.perf_counter() - began:.0f} s")
     if options.write:
-        write_atomically(Path(options.write), page.encode())
+        write_atomically(Path(options.write), f"{page.rstrip()}\n\n{stamp()}\n".encode())
     return 0
 
 

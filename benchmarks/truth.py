@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import truth_cost
 from joblib import Parallel, delayed
+from result_pages import stamp
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 from truth_levels import of_factor, sampled, summed_up
@@ -544,7 +545,7 @@ def section(name, found, seconds):
     """A part of the page."""
     table, said = found
     about = PARTS[name].__doc__.strip()
-    return f"## {name}\n\n{about}\n\n{shown(table)}\n\n{said} ({seconds:.0f} s)\n"
+    return f"## {name}\n\n{about}\n\n{shown(table)}\n\n{said} ({seconds:.0f} s)\n\n{stamp()}\n"
 
 
 def write(path, name, text):
