@@ -22,6 +22,7 @@ from driftglm.solvers.journal import Snapshot
 from driftglm.solvers.leaps import creeps, paths_may_leap
 from driftglm.solvers.path_work import PathWork
 from driftglm.solvers.stopping import Movement
+from driftglm.solvers.together import may_move_together, move_together
 
 INCLUDED = 0.5
 """A path more likely than this not to be zero counts as included, in messages of progress."""
@@ -31,6 +32,9 @@ evidences are still far from final and a component lost is lost for good, more i
 RARE = 0.1
 """Paths less likely than this to matter are updated once a round, the others N_INNER times more."""
 N_INNER = 4
+APART = 1
+"""Rounds before all means are moved at once, the first of a fit: before, effects go to the columns
+that come first, and are hardly taken from them again."""
 N_LEAPS = 3
 """Leaps in a round, where passes creep."""
 SLOW = 8
@@ -75,7 +79,10 @@ class CAVISolver(Solver[Bound, Posterior]):
             last, n_rounds = saved["last"], saved["n_rounds"]
             movement = Movement(saved["moved"])
             climb.resume(saved)
+            climb.n_rounds = n_rounds
         else:
+            if run.states[0].curvature.any():
+                climb.n_rounds = APART
             climb.begin_flat() if self.flat_first else climb.begin()
             climb.account_for_groups()
         while not run.exhausted:
@@ -93,6 +100,7 @@ class CAVISolver(Solver[Bound, Posterior]):
                 reason = StopReason.STALLED if stuck else StopReason.CONVERGED
                 break
             n_rounds += 1
+            climb.n_rounds += 1
             if not run.exhausted:  # a bold step is worth what the next pass makes of it
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
                 at = {"last": last, "n_rounds": n_rounds, "moved": movement.last}
@@ -118,6 +126,7 @@ class _Climb:
     run: Run[Bound, Posterior]
     works: list[PathWork]
     backup: tuple[Posterior, ...] | None = None
+    n_rounds: int = 0
 
     @property
     def posteriors(self) -> tuple[Posterior, ...]:
@@ -261,7 +270,9 @@ class _Climb:
         bound, alone = self.works[0].problem, len(self.works) == 1
         leaps = bool(self.run.history) and alone and creeps(bound)
         self.all_paths()
-        if live and leaps:
+        if live and self._moves_together(slow=slow or leaps):
+            self.paths_together()
+        elif live and leaps:
             self.leaping_paths()
         elif slow and alone and paths_may_leap(bound):
             self.leaps_of_paths()
@@ -278,6 +289,25 @@ class _Climb:
             self._update_all()
         self.backup = None
         self._record()
+
+    def _moves_together(self, *, slow: bool) -> bool:
+        """Whether all means are to be moved at once: where passes are slow, or steps are checked.
+
+        Not before paths have found their places.
+        """
+        work = self.works[0]
+        asked = slow or not work.problem.family.quadratic
+        begun = asked and self.n_rounds >= APART
+        return begun and len(self.works) == 1 and may_move_together(work)
+
+    def paths_together(self) -> None:
+        """As `live_paths`, but all means are moved at once before every pass."""
+        work = self.works[0]
+        for _ in range(N_INNER):
+            if not self.run.exhausted:
+                move_together(work, work.order[work.state.inclusion[work.order] > RARE])
+                self._update_live()
+                self._record()
 
     def live_paths(self) -> None:
         """A few passes over the paths that may matter; they cost little and do most."""
