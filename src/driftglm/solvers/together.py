@@ -71,12 +71,23 @@ def mean_operators_inplace(
                 continue
             reach = _smooth_inplace(c, h[i], tables, work)
             level = _level(c, reach, chains, static, phi[i])
-            along, variance, back = work[0], work[1], work[2]
-            for t in range(n_steps - 1, -1, -1):
-                row[t + 1 :] *= back[t]
-                row[t] = share[c] * variance[t]
-                out[j, t, t:] += row[t:] + level * along[t] * along[t:]
+            _add_inplace(share[c], level, work, row, out[j])
         _mirror_inplace(out[j])
+
+
+@kernel
+def _add_inplace(
+    share: float, level: float, work: FloatArray, row: FloatArray, out: FloatArray
+) -> None:
+    """Add a chain's covariances, and those of a constant part, above the diagonal."""
+    along, variance, back = work[0], work[1], work[2]
+    for t in range(out.shape[0] - 1, -1, -1):
+        move, fading, sums = level * along[t], back[t], out[t]
+        for s in range(t + 1, out.shape[0]):
+            row[s] *= fading
+            sums[s] += row[s] + move * along[s]
+        row[t] = share * variance[t]
+        sums[t] += row[t] + move * along[t]
 
 
 @kernel
