@@ -13,7 +13,7 @@ import numpy as np
 
 from driftglm._jit import kernel
 from driftglm._typing import FloatArray, IntArray
-from driftglm.design.base import Entries, Pair
+from driftglm.design.base import Design, Entries, Pair
 
 
 class SomeColumns(Protocol):
@@ -54,6 +54,25 @@ class RowsOfColumns:
         out, rows = np.empty_like(paths), (eta, curvature)
         curve_inplace(self.entries, self.step_offsets, self.center, paths, rows, out)
         return np.ascontiguousarray(out.T)
+
+
+@dataclass(frozen=True)
+class ColumnsElsewhere:
+    """`SomeColumns` of a design whose entries are not at hand: asked for there and back."""
+
+    design: Design
+    features: IntArray
+
+    def curved_inplace(
+        self, change: FloatArray, eta: FloatArray, curvature: FloatArray
+    ) -> FloatArray:
+        """One product after the other."""
+        design = self.design
+        paths = np.zeros((design.n_features, design.n_timesteps))
+        paths[self.features] = change
+        eta += design.eta(paths)
+        eta *= curvature
+        return design.gradient(eta)[self.features]
 
 
 @kernel

@@ -28,7 +28,7 @@ from driftglm.design.base import (
 )
 from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.columns import ROUNDING, without_rounding
-from driftglm.design.some_columns import SomeColumns
+from driftglm.design.some_columns import ColumnsElsewhere, SomeColumns
 from driftglm.distributed.cells import CellMap, CellSums, CellWork
 from driftglm.distributed.engine import Engine
 from driftglm.distributed.gram import centered_gram, full_gram
@@ -124,7 +124,7 @@ class WorkerDesign(ColumnDesign):
 
     def some_columns(self, features: IntArray) -> SomeColumns:
         """Some of the columns, multiplied where they are."""
-        return ColumnsOnWorkers(self, features)
+        return ColumnsElsewhere(self, features)
 
     def sums(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x per feature and step, x not centred."""
@@ -271,25 +271,6 @@ class WorkerDesign(ColumnDesign):
             lost_information_inplace(entries, *given, found)
             out[0][some], out[1][some] = found
         return out
-
-
-@dataclass(frozen=True)
-class ColumnsOnWorkers:
-    """`SomeColumns` on workers: a round there and one back."""
-
-    design: WorkerDesign
-    features: IntArray
-
-    def curved_inplace(
-        self, change: FloatArray, eta: FloatArray, curvature: FloatArray
-    ) -> FloatArray:
-        """See `SomeColumns`."""
-        design = self.design
-        paths = np.zeros((design.n_features, design.n_timesteps))
-        paths[self.features] = change
-        eta += design.eta(paths)
-        eta *= curvature
-        return design.gradient(eta)[self.features]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ components no feature uses are dropped, if the weights have no prior.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -32,9 +32,9 @@ evidences are still far from final and a component lost is lost for good, more i
 RARE = 0.1
 """Paths less likely than this to matter are updated once a round, the others N_INNER times more."""
 N_INNER = 4
-APART = 1
-"""Rounds before all means are moved at once, the first of a fit: before, effects go to the columns
-that come first, and are hardly taken from them again."""
+APART = 3
+"""Rounds before all means are moved at once: before, effects go to the columns that come first, and
+are hardly taken from them again; and fits that are quick need none."""
 N_LEAPS = 3
 """Leaps in a round, where passes creep."""
 SLOW = 8
@@ -79,16 +79,13 @@ class CAVISolver(Solver[Bound, Posterior]):
             last, n_rounds = saved["last"], saved["n_rounds"]
             movement = Movement(saved["moved"])
             climb.resume(saved)
-            climb.n_rounds = n_rounds
         else:
-            if run.states[0].curvature.any():
-                climb.n_rounds = APART
             climb.begin_flat() if self.flat_first else climb.begin()
             climb.account_for_groups()
         while not run.exhausted:
             before = climb.etas()
             slow = n_rounds >= SLOW
-            climb.round(live=slow or self._visits_live, slow=slow)
+            climb.round(n_rounds, live=slow or self._visits_live)
             rise, last = run.history[-1] - last, run.history[-1]
             movement.add(climb.moved_since(before))
             if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):
@@ -100,7 +97,6 @@ class CAVISolver(Solver[Bound, Posterior]):
                 reason = StopReason.STALLED if stuck else StopReason.CONVERGED
                 break
             n_rounds += 1
-            climb.n_rounds += 1
             if not run.exhausted:  # a bold step is worth what the next pass makes of it
                 climb.learn_boldly(min(BOLD * n_rounds**2, BOLDEST))
                 at = {"last": last, "n_rounds": n_rounds, "moved": movement.last}
@@ -126,7 +122,11 @@ class _Climb:
     run: Run[Bound, Posterior]
     works: list[PathWork]
     backup: tuple[Posterior, ...] | None = None
-    n_rounds: int = 0
+    n_before: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Paths that have posteriors have found their places in rounds of an earlier run."""
+        self.n_before = APART if self.works[0].state.curvature.any() else 0
 
     @property
     def posteriors(self) -> tuple[Posterior, ...]:
@@ -262,15 +262,15 @@ class _Climb:
             work.update(work.order)
         self._settle()
 
-    def round(self, *, live: bool, slow: bool) -> None:
+    def round(self, n_rounds: int, *, live: bool) -> None:
         """Every path once, and a few times more those that may matter.
 
         A leap in the first round, when next to nothing is settled, may end at a lower bound.
         """
-        bound, alone = self.works[0].problem, len(self.works) == 1
+        bound, alone, slow = self.works[0].problem, len(self.works) == 1, n_rounds >= SLOW
         leaps = bool(self.run.history) and alone and creeps(bound)
         self.all_paths()
-        if live and self._moves_together(slow=slow or leaps):
+        if live and self._moves_together(n_rounds):
             self.paths_together()
         elif live and leaps:
             self.leaping_paths()
@@ -290,15 +290,11 @@ class _Climb:
         self.backup = None
         self._record()
 
-    def _moves_together(self, *, slow: bool) -> bool:
-        """Whether all means are to be moved at once: where passes are slow, or steps are checked.
-
-        Not before paths have found their places.
-        """
-        work = self.works[0]
-        asked = slow or not work.problem.family.quadratic
-        begun = asked and self.n_rounds >= APART
-        return begun and len(self.works) == 1 and may_move_together(work)
+    def _moves_together(self, n_rounds: int) -> bool:
+        """Whether all means are to be moved at once: where steps are checked, or passes slow."""
+        work, alone = self.works[0], len(self.works) == 1
+        least = SLOW if work.problem.family.quadratic else APART - self.n_before
+        return alone and n_rounds >= least and may_move_together(work)
 
     def paths_together(self) -> None:
         """As `live_paths`, but all means are moved at once before every pass."""
