@@ -291,10 +291,10 @@ class _Climb:
         self._record()
 
     def _moves_together(self, n_rounds: int) -> bool:
-        """Whether all means are to be moved at once: where steps are checked, or passes slow."""
+        """Whether all means are to be moved at once: where steps are checked, they are many."""
         work, alone = self.works[0], len(self.works) == 1
-        least = SLOW if work.problem.family.quadratic else APART - self.n_before
-        return alone and n_rounds >= least and may_move_together(work)
+        checked = not work.problem.family.bounded and n_rounds + self.n_before >= APART
+        return alone and checked and may_move_together(work)
 
     def paths_together(self) -> None:
         """As `live_paths`, but all means are moved at once before every pass."""
