@@ -98,7 +98,7 @@ docs-fast: $(DOCS_READY)
 # What `make docs` made, in chromium: errors, network, accessibility; pictures in build/screenshots.
 docs-browser: $(READY)
 	$(BIN)/python $(PIP) --group browser
-	DRIFTGLM_SITE=$(SITE) $(BIN)/python -m pytest tests/browser/test_site.py
+	DRIFTGLM_SITE=$(SITE) DRIFTGLM_BROWSER=required $(BIN)/python -m pytest tests/browser/test_site.py
 
 # The core of the suite against the oldest versions that pyproject.toml allows.
 OLDEST := .venv-oldest

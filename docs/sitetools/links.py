@@ -26,6 +26,10 @@ INCLUDED = {
 }
 #: Pages that the site leaves out.
 HIDDEN: tuple[str, ...] = ()
+#: How the line begins that a benchmark puts under the page it writes.
+MEASURED = "Measured on commit"
+#: Tables of results have many columns: the list of a page's headings gives them its place.
+WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 
 
@@ -96,8 +100,8 @@ def contents(docname: str, text: str) -> str:
     if docname.endswith("/README"):
         return "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
     if docname.startswith("results/"):
-        commit = last_change(DOCS / f"{docname}.md")
-        return f"\n---\n\nThese results were last changed in commit {commit}.\n" if commit else ""
+        commit = "" if MEASURED in text else last_change(DOCS / f"{docname}.md")
+        return f"\n---\n\nThis page was last changed in commit {commit}.\n" if commit else ""
     more = [name for name in unlisted(text) if name not in HIDDEN] if docname == "learn" else []
     names = "\n".join(more)
     return f"\n```{{toctree}}\n:caption: More\n:maxdepth: 1\n\n{names}\n```\n" if more else ""
@@ -108,7 +112,8 @@ def _on_read(app: Any, docname: str, content: list[str]) -> None:
     if page.suffix != ".md" or not page.exists():
         return
     text = page.read_text(encoding="utf-8") if page.parent == ROOT else content[0]
-    content[0] = rewrite(text, page) + contents(docname, text)
+    wide = WIDE if docname.startswith("results/") else ""
+    content[0] = wide + rewrite(text, page) + contents(docname, text)
 
 
 def setup(app: Any) -> dict[str, bool]:

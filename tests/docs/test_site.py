@@ -91,6 +91,15 @@ def test_every_guide_is_named_or_gathered():
     assert guides - named <= {"index", "start", "learn", "reference", *links.HIDDEN}
 
 
+def test_the_title_of_an_example_stands_for_its_figures():
+    from sitetools.figures import example_title
+
+    places = sorted((DOCS / "site").glob("*/plot_*.py"))
+    titles = [example_title(str(path)) for path in places]
+    assert len(set(titles)) == len(places) >= 25
+    assert all(titles)
+
+
 def test_the_plain_texts_hold_all_guides():
     text = llms.full()
     for page in llms.guides():
@@ -116,6 +125,9 @@ def test_on_the_site_a_results_page_carries_its_commit():
     (page, *_) = RESULTS
     assert re.fullmatch(r"[0-9a-f]{7,} of \d{4}-\d\d-\d\d", links.last_change(page))
     assert links.last_change(page) in links.contents(f"results/{page.stem}", "")
+    from result_pages import stamp
+
+    assert links.contents(f"results/{page.stem}", stamp()) == ""
 
 
 # ------------------------------------------------------------------------------ the project
@@ -134,6 +146,10 @@ def test_the_recipe_has_the_version_and_the_dependencies_of_the_package():
         *wanted,
         f"python {facts()['requires-python']}",
     }
+    scripts = recipe.partition("entry_points:\n")[2].partition("\n\n")[0]
+    assert [each.strip() for each in scripts.splitlines()] == [
+        f"- {name} = {place}" for name, place in facts()["scripts"].items()
+    ]
 
 
 def test_actions_are_pinned_by_digest_and_none_may_do_more_than_it_needs():

@@ -31,13 +31,13 @@ papers["text"] = [document(*row) for row in zip(papers["source"], papers["year"]
 papers.head(3)
 
 # %%
-# Words become columns by their rank: no list of stop words, the most frequent are simply left out
-# by beginning later. Ranks are those of the documents the vocabulary is fitted to, so that a test
-# year never leaks into it.
+# Words become columns by their rank, here all of them. There is no list of stop words: with
+# ``first=101`` the hundred most frequent would be left out. Ranks are those of the documents the
+# vocabulary is fitted to, so that a test year never leaks into it.
 from driftglm import DriftTextModel
 from driftglm.text import RankedVocabulary
 
-vocabulary = RankedVocabulary(first=1, last=80, binary=False)
+vocabulary = RankedVocabulary(first=1, last=None, binary=False)
 counts = vocabulary.fit_transform(papers["text"])
 words = vocabulary.get_feature_names_out()
 
