@@ -115,8 +115,8 @@ def page(table, quality, seeds):
         best = min(value for name, value in table[kind].items() if name not in OURS)
         precision, recall, covered, seconds = quality[kind]
         said.append(
-            f"- {kind}: default {table[kind]['learned (default)'] / best - 1:+.1%} against the best "
-            f"peer; selection precision {precision:.3f}, recall {recall:.3f}; 90 % intervals cover "
+            f"- {kind}: {table[kind]['learned (default)'] / best - 1:+.1%} against the best peer; "
+            f"selection precision {precision:.3f}, recall {recall:.3f}; 90 % intervals cover "
             f"{covered:.3f}; {seconds:.2f} s a fit"
         )
     named = ", ".join(map(str, seeds))

@@ -23,7 +23,7 @@ PAGES = [
     "reference.html",
     "api/driftglm.DriftRegressor.html",
     "commands/fit.html",
-    "results/real.html",
+    "results/history.html",
 ]
 
 pytestmark = pytest.mark.skipif(

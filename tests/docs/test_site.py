@@ -130,6 +130,16 @@ def test_on_the_site_a_results_page_carries_its_commit():
     assert links.contents(f"results/{page.stem}", stamp()) == ""
 
 
+def test_figures_told_elsewhere_are_those_of_their_page():
+    import results_tables
+
+    for page, name, make in results_tables.PLACES:
+        text = page.read_text()
+        assert results_tables.replaced(text, name, make()) == text, (
+            f"{page.name} is behind its results: python docs/tools/results_tables.py"
+        )
+
+
 # ------------------------------------------------------------------------------ the project
 
 
