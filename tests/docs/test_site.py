@@ -150,6 +150,7 @@ def facts():
 def test_the_recipe_has_the_version_and_the_dependencies_of_the_package():
     recipe = (ROOT / "conda-recipe" / "recipe.yaml").read_text()
     assert f'version: "{facts()["version"]}"' in recipe
+    assert f"\nversion: {facts()['version']}\n" in (ROOT / "CITATION.cff").read_text()
     run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
     wanted = {re.sub(r"(?<=\w)>=", " >=", each) for each in facts()["dependencies"]}
     assert set(re.findall(r"^    - (\S+ >=\S+)$", run, re.MULTILINE)) == {
