@@ -45,13 +45,19 @@ def source_url() -> str:
     return project_urls()["Source"]
 
 
-def last_change(page: Path) -> str:
-    """Commit and day of a page's last change; nothing where there is no repository."""
-    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%h of %cs", "--", str(page)]
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(ROOT), *words]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
     except (OSError, subprocess.CalledProcessError):
         return ""
+
+
+def last_change(page: Path) -> str:
+    """Commit and day of a page's last change; nothing where the repository does not know."""
+    if _git("rev-parse", "--is-shallow-repository") != "false":
+        return ""  # a clone of one commit says of every page that it was changed there
+    return _git("log", "-1", "--format=%h of %cs", "--", str(page))
 
 
 def site_link(target: str, page: Path) -> str:
