@@ -112,7 +112,7 @@ $(OLDEST_READY): pyproject.toml tools/floors.py
 	touch $@
 
 test-oldest: $(OLDEST_READY)
-	$(OLDEST)/bin/python -m pytest -p no:cacheprovider -m 'not slow and not newest' tests/unit tests/oracle tests/cli
+	$(OLDEST)/bin/python -m pytest -p no:cacheprovider -W "ignore:'click.utils:DeprecationWarning" -m 'not slow and not newest' tests/unit tests/oracle tests/cli
 
 # Sdist and wheel, and what a user without rights and without the repository makes of each.
 WHEEL := .venv-wheel
