@@ -117,7 +117,8 @@ def test_a_seasonal_fit_on_workers_is_that_of_one_process():
     rows, ids = np.concatenate([X] * 3), np.tile(given["groups"], 3)
     y = np.concatenate([y] * 3) + np.array([1.0, -1.0, 0.5, -0.5])[time % 4] * rows[:, 2]
     many = {"time": time, "groups": ids}
-    near, far = both(lambda _: DriftRegressor(init="zero", seasonality=4), rows, y, many, 300)
+    settings = {"init": "zero", "seasonality": 4, "extrapolate": "forecast", "max_iter": 30}
+    near, far = both(lambda _: DriftRegressor(**settings), rows, y, many, 300)
     assert_allclose(far.seasonal_path_, near.seasonal_path_, rtol=0, atol=1e-6)
 
 
