@@ -13,6 +13,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from sitetools.reference import MODULES
+
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 #: Documents outside of docs/ and the pages that include them.
@@ -101,10 +103,19 @@ def unlisted(text: str) -> list[str]:
     return [name for name in names if not re.search(rf"^{name}$", f"{listed}\nindex", re.MULTILINE)]
 
 
+def modules() -> str:
+    """The public modules, and what each is for."""
+    listed = [f"- {{doc}}`{name} <api/{name}>`: {purpose}" for name, purpose in MODULES.items()]
+    listed.append("- {doc}`Commands <commands/index>`: every option of `driftglm`")
+    return "\n" + "\n".join(listed) + "\n"
+
+
 def contents(docname: str, text: str) -> str:
     """Lists a page needs besides: a README its folder's pages, "Learn" the guides not named."""
     if docname.endswith("/README"):
         return "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+    if docname == "reference":
+        return modules()
     if docname.startswith("results/"):
         commit = "" if MEASURED in text else last_change(DOCS / f"{docname}.md")
         return f"\n---\n\nThis page was last changed in commit {commit}.\n" if commit else ""
@@ -118,7 +129,7 @@ def _on_read(app: Any, docname: str, content: list[str]) -> None:
     if page.suffix != ".md" or not page.exists():
         return
     text = page.read_text(encoding="utf-8") if page.parent == ROOT else content[0]
-    wide = WIDE if docname.startswith("results/") else ""
+    wide = WIDE if docname == "comparison" or docname.startswith("results/") else ""
     content[0] = wide + rewrite(text, page) + contents(docname, text)
 
 

@@ -1,4 +1,4 @@
-"""Tables of short cells are marked, so that the style sheet gives them a line a row."""
+"""Tables of short cells, and of many, are marked for the style sheet."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from docutils import nodes
 
 #: Letters in the longest cell of a table of figures.
 SHORT = 32
+#: Columns from which on a table is a wide one.
+MANY = 6
 
 
 def is_short(table: nodes.table) -> bool:
@@ -19,6 +21,8 @@ def _on_read(app: Any, doctree: nodes.document) -> None:
     for table in doctree.findall(nodes.table):
         if is_short(table):
             table["classes"].append("figures")
+        elif len(list(table.findall(nodes.colspec))) >= MANY:
+            table["classes"].append("wide")
 
 
 def setup(app: Any) -> dict[str, bool]:
