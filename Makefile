@@ -23,11 +23,11 @@ demo: $(READY)
 readme: $(READY)
 	$(BIN)/python docs/tools/readme_demo.py
 
-# Two processes, a file of tests to one of them, each with one thread of BLAS.
+# Two processes, each with one thread of BLAS; the one that is done first takes over from the other.
 WORKERS ?= 2
 
 test: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist loadfile
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --ignore=tests/browser -n $(WORKERS) --dist worksteal
 
 test-all: $(READY)
 	$(BIN)/python $(PIP) --group oracle
