@@ -17,8 +17,8 @@ model = DriftRegressor().fit(X, y, time=year)
 model.summary()[["feature", "inclusion_probability", "drift_probability", "kind"]].round(2)
 
 # %%
-# A point of unemployment more, and inflation changes by so much. The rows of a year are one, so
-# the band says above all how little a single year tells.
+# A point of unemployment more, and inflation changes by so much. A year is a single row: the band
+# says how little that tells.
 model.plot_paths()
 
 # %%
