@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from driftglm import DriftClassifier, DriftGLM, DriftPoissonRegressor, DriftRegressor
+from driftglm.design.directions import COLUMNS_PER_DIRECTION
 from driftglm.exceptions import DataError
 from driftglm.priors import Fixed, Learned
 from driftglm.simulate import simulate_panel
@@ -305,6 +306,21 @@ def test_workers_average_as_one_process_does(family, four):
     assert_allclose(far.extrapolation_weights_, near.extrapolation_weights_, rtol=1e-6)
     assert_allclose(far.coef_, near.coef_, rtol=1e-6)
     assert_allclose(far.predict_interval(X), near.predict_interval(X), rtol=1e-6)
+    assert set(four.run(_stores).values()) == {0}
+
+
+def test_workers_average_forecasters_with_shared_directions(four):
+    """Rows along directions are found anew for every origin: nobody has the entries at hand."""
+    rng = np.random.default_rng(6)
+    time, n_features = np.repeat(np.arange(5), 60), 5 * COLUMNS_PER_DIRECTION
+    X = (rng.random((300, n_features)) < 0.2) * 1.0
+    y = X @ (0.3 * rng.normal(size=n_features)) + rng.normal(size=300)
+    near, far = (model("gaussian", "learned", extrapolate="average") for _ in range(2))
+    fitted(near, X, y, time)
+    fitted(far, da.from_array(sp.csr_matrix(X), (70, -1)), y, time)
+    assert near.n_iter_ == far.n_iter_
+    assert_allclose(far.extrapolation_scores_, near.extrapolation_scores_, rtol=1e-7)
+    assert_allclose(far.coef_, near.coef_, rtol=0, atol=1e-7)
     assert set(four.run(_stores).values()) == {0}
 
 

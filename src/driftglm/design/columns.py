@@ -81,6 +81,7 @@ class ColumnDesign:
     shift: FloatArray
     threads: int = field(default=1, kw_only=True)
     brings_squares: ClassVar[bool] = False
+    at_hand: ClassVar[bool] = True
 
     @classmethod
     def from_matrix(

@@ -32,6 +32,7 @@ from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import Packed, block_gram
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
 from driftglm.distributed.votes import told
+from driftglm.distributed.wire import listen
 
 LOST, UNTOLD = "lost", "untold"
 """Answers of a worker without the partition, and of one without what it was told about it."""
@@ -120,6 +121,10 @@ Start = tuple[FloatArray, FloatArray | None, bool, LocalCells | None]
 """Score and curvature (None: ones) of rows, whether moments are wanted, and the rows' cells."""
 
 
+Told = tuple[FloatArray, Packed, CellPart | None]
+"""A block's gradient and sums, its Gram matrix, and sums over cells where rows belong together."""
+
+
 @dataclass
 class PassState:
     """A pass under way: the score at the number of changes `done` since its start.
@@ -205,8 +210,7 @@ class Partition:
 
     def ranges(self) -> FloatArray:
         """(2, n_features) least and largest entry, infinite where there is none."""
-        found = [(x.min(initial=np.inf), x.max(initial=-np.inf)) for _, x in self._entries()]
-        return np.asarray(found, dtype=np.float64).reshape(-1, 2).T
+        return np.concatenate([_ranges(part) for _, part in self._features], axis=1)
 
     def residual(self, shift: FloatArray) -> FloatArray:
         """(n_features,) largest entry once a number is taken off those of every column."""
@@ -247,10 +251,10 @@ class Partition:
         changes: list[Change],
         features: IntArray | None,
         gram: bool,
-    ) -> tuple[FloatArray, Packed | None, CellPart | None] | FloatArray:
-        """A block's gradient, sums and Gram matrix after some changes; no features: the end.
+    ) -> FloatArray | Told:
+        """A block's gradient after some changes; with its Gram matrix what else is wanted once.
 
-        With the Gram matrix come sums over cells, where rows belong together.
+        No features: the end of the pass, of which the rows are wanted.
         """
         if start is not None:
             score, curvature, moments, cells = start
@@ -265,11 +269,12 @@ class Partition:
             self.run = None
             return run.score if run.moments is None else run.moments
         part = self.columns.take(features)
-        weights = np.ones(self.n_rows) if run.curvature is None else run.curvature
-        found = np.stack([part.gradient(run.score), part.sums(weights)])
+        gradient = part.gradient(run.score)
         if not gram:
-            return found, None, None
+            return gradient
+        weights = np.ones(self.n_rows) if run.curvature is None else run.curvature
         sums = None if run.cells is None else sums_over_cells(part, run.curvature, run.cells)
+        found = np.stack([gradient, part.sums(weights)])
         return found, block_gram(part, run.curvature), sums
 
     def cell_sums(
@@ -377,24 +382,45 @@ def load(
             store.add(*version, design, spec)
     if wanted is None:
         return str(_worker().address), None
-    ends = (chosen.min(axis=0), chosen.max(axis=0)) if chosen.shape[0] else ()
-    low, high = (dense(each).ravel() for each in ends) if ends else (None, None)
+    low, high = _ends(chosen, design, spec) if chosen.shape[0] else (None, None)
     columns, totals = dense(chosen[:, wanted.columns]), np.asarray(chosen.sum(axis=0)).ravel()
     found = Summary(low, high, counts, ordinary[wanted.rows], columns, totals)
     return str(_worker().address), found
+
+
+def _ranges(part: ColumnDesign) -> FloatArray:
+    """(2, n_features) least and largest entry, infinite where there is none."""
+    low, high = part.entry_ranges()
+    none = part.segments[:, 0] == part.segments[:, -1]
+    return np.stack([np.where(none, np.inf, low), np.where(none, -np.inf, high)])
+
+
+def _ends(chosen: Any, design: ColumnDesign, spec: Spec) -> tuple[FloatArray, FloatArray]:
+    """Least and largest value of every column, zeros included."""
+    if spec.ordinary is not None:
+        low, high = (dense(each).ravel() for each in (chosen.min(axis=0), chosen.max(axis=0)))
+        return low, high
+    (low, high), count = _ranges(design), design.segments[:, -1] - design.segments[:, 0]
+    some = count < design.n_rows
+    return np.where(some, np.minimum(low, 0.0), low), np.where(some, np.maximum(high, 0.0), high)
 
 
 Job = tuple[tuple[int, int, bool], str, tuple[Any, ...]]
 """Partition, its generation and whether it is shifted; what to do, arguments."""
 
 
-def serve(fit_id: str, jobs: list[Job]) -> tuple[str, list[Any]]:
-    """Do jobs on some partitions, one after the other; returns this worker's address too."""
+def serve(fit_id: str, jobs: list[Job]) -> list[Any]:
+    """Do jobs on some partitions, one after the other."""
     store = _STORES.get(fit_id)
     if store is None:
-        return str(_worker().address), [LOST] * len(jobs)
+        return [LOST] * len(jobs)
     with store.lock:
-        return str(_worker().address), [_answer(store, job) for job in jobs]
+        return [_answer(store, job) for job in jobs]
+
+
+def serve_as_task(fit_id: str, jobs: list[Job]) -> tuple[str, list[Any]]:
+    """The same on whatever worker this is, whose address is returned too."""
+    return str(_worker().address), serve(fit_id, jobs)
 
 
 def _answer(store: Store, job: Job) -> Any:
@@ -434,6 +460,7 @@ def _store(fit_id: str) -> Store | None:
             return None
         if fit_id not in _STORES:
             worker = _worker()
+            listen(worker, serve)
             limit = getattr(worker.memory_manager, "memory_limit", None)
             folder = Path(worker.local_directory) / f"driftglm-{fit_id}"
             psutil: Any = import_module("psutil")  # distributed needs it too
