@@ -5,8 +5,27 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm.design import ColumnDesign
-from driftglm.distributed.gram import Packed, block_gram, full_gram
+from driftglm.distributed.gram import Packed, block_gram
 from driftglm.distributed.indicators import only_ones
+from driftglm.distributed.pass_kernels import centered_gram
+
+
+def full_gram(triangles, m):
+    """Nothing taken off the columns."""
+    nothing = np.zeros((m, len(triangles)))
+    return centered_gram(triangles * 1.0, nothing, nothing, np.zeros(len(triangles)))
+
+
+def test_gram_matrices_of_centred_columns():
+    rng = np.random.default_rng(3)
+    X, codes, w = rng.normal(size=(50, 4)) + 2.0, np.repeat([0, 1], 25), rng.random(50)
+    design, _ = ColumnDesign.from_matrix(X, codes, 2)
+    center, total = rng.normal(size=(4, 2)), np.bincount(codes, w)
+    triangles = block_gram(design, w).triangles(4)
+    found = centered_gram(triangles, center, design.sums(w), total)
+    for t in range(2):
+        part, weights = X[codes == t] - center[:, t], w[codes == t]
+        assert_allclose(found[:, t], part.T @ (weights[:, None] * part), atol=1e-12)
 
 
 @pytest.mark.parametrize("density", [0.03, 0.6])

@@ -30,7 +30,7 @@ from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.columns import ROUNDING, without_rounding
 from driftglm.distributed.cells import CellMap, CellSums, CellWork
 from driftglm.distributed.engine import Engine
-from driftglm.distributed.gram import centered_gram, full_gram
+from driftglm.distributed.pass_kernels import centered_gram
 from driftglm.distributed.votes import counted
 from driftglm.distributed.worker import Change, Told
 
@@ -427,14 +427,14 @@ class _Pass:
         lower = np.zeros((design.n_timesteps, m * (m + 1) // 2))
         for seen, (_, packed, _) in zip(design.engine.seen, answers, strict=True):
             lower[seen] += packed.triangles(m)
-        gram, cells = full_gram(lower, m), None
+        cells = None
         if self.cells is not None:
             parts = [part for *_, part in answers if part is not None]
             cells = self.cells.where.total(parts, design.n_timesteps)
-        raw = np.einsum("iti->it", gram).copy()
-        gram = centered_gram(gram, center, sums, self.rows[2][2])
-        squares = np.einsum("iti->it", gram)
-        squares = without_rounding(squares, raw) if center.any() else squares.copy()
+        gram = centered_gram(lower, center, sums, self.rows[2][2])
+        squares = np.einsum("iti->it", gram).copy()
+        if center.any():
+            squares = without_rounding(squares, lower[:, np.arange(m) * np.arange(3, m + 3) // 2].T)
         return Products(gram, squares, sums, cells)
 
     def _ask(self, features: IntArray | None, *, gram: bool) -> list[Any]:

@@ -62,15 +62,6 @@ def _triangles(part: ColumnDesign, curvature: FloatArray | None) -> FloatArray:
     return out
 
 
-def full_gram(triangles: FloatArray, m: int) -> FloatArray:
-    """(m, n_steps, m) symmetric: [i, t, j] from lower triangles."""
-    lower = np.tril_indices(m)
-    out = np.empty((m, triangles.shape[0], m))
-    out[lower[0], :, lower[1]] = triangles.T
-    out[lower[1], :, lower[0]] = triangles.T
-    return out
-
-
 def _of_step(part: ColumnDesign, curvature: FloatArray | None, t: int) -> FloatArray:
     first, last = int(part.step_offsets[t]), int(part.step_offsets[t + 1])
     m = part.n_features
@@ -122,14 +113,3 @@ def _fill_inplace(
             block[rows[k] - first, i] = values[k]
             k += 1
         position[i] = k
-
-
-def centered_gram(
-    gram: FloatArray, center: FloatArray, sums: FloatArray, total: FloatArray
-) -> FloatArray:
-    """(m, T, m) of the centred columns: G - c_i s_j - s_i c_j + c_i c_j S."""
-    if not center.any():
-        return gram
-    c, s = center[:, :, None], sums[:, :, None]
-    both = c * (total[:, None] * center.T)[None]
-    return np.asarray(gram - c * sums.T[None] - s * center.T[None] + both)

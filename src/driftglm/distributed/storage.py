@@ -17,7 +17,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
-from driftglm.design.base import RowArray
+from driftglm.design.base import Entries, RowArray
 
 N_AT_ONCE = 2**20
 """Entries read at once where all columns are gone through, 12 MiB of them."""
@@ -31,6 +31,9 @@ class Columns(Protocol):
 
     def take(self, features: IntArray) -> ColumnDesign:
         """Some columns, not centred."""
+
+    def entries(self, features: IntArray) -> tuple[Entries, IntArray]:
+        """Entries that hold those of some columns, and which of them these are."""
 
     def pieces(self) -> Iterator[IntArray]:
         """All features, as many at a time as may be in memory."""
@@ -58,6 +61,10 @@ class MemoryColumns:
         """Some columns: segments point into all entries, which are not copied."""
         segments = np.ascontiguousarray(self.design.segments[features])
         return _plain(self.design.values, self.design.rows, segments, self.design.step_offsets)
+
+    def entries(self, features: IntArray) -> tuple[Entries, IntArray]:
+        """All there are."""
+        return (self.design.values, self.design.rows, self.design.segments), features
 
     def pieces(self) -> Iterator[IntArray]:
         """All at once."""
@@ -100,6 +107,11 @@ class FileColumns:
             total += count
         joined = np.concatenate(values), np.concatenate(rows), np.concatenate(segments)
         return _plain(*joined, self.step_offsets)
+
+    def entries(self, features: IntArray) -> tuple[Entries, IntArray]:
+        """Those of these columns, read from the files."""
+        part = self.take(features)
+        return (part.values, part.rows, part.segments), np.arange(features.size)
 
     def replace(self, features: IntArray, values: FloatArray) -> None:
         """Write the values back."""

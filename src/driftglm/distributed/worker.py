@@ -30,6 +30,7 @@ from driftglm.data.matrices import dense
 from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import Packed, block_gram
+from driftglm.distributed.pass_kernels import gradient_inplace, move_inplace
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
 from driftglm.distributed.votes import told
 from driftglm.distributed.wire import listen
@@ -108,8 +109,8 @@ class Change(NamedTuple):
 
     def at(self, steps: IntArray) -> Change:
         """The same at some steps."""
-        more = tuple(part[:, steps] for part in self.more)
-        return Change(self.features, self.beta[:, steps], more)
+        beta, *more = (np.ascontiguousarray(part[:, steps]) for part in (self.beta, *self.more))
+        return Change(self.features, beta, tuple(more))
 
     def same(self, other: Change) -> bool:
         """Whether features, paths and variances are equal."""
@@ -141,13 +142,11 @@ class PassState:
 
     def apply(self, columns: Columns, change: Change) -> None:
         """Bring score and moments up to date with a change."""
-        part = columns.take(change.features)
-        moved = part.eta(change.beta)
+        entries, features = columns.entries(change.features)
+        curvature = np.empty(0) if self.curvature is None else self.curvature
+        move_inplace(entries, features, change.beta, curvature, self.score)
         if self.moments is not None:
-            _add_moments_inplace(part, change, self.moments)
-        if self.curvature is not None:
-            moved *= self.curvature
-        self.score -= moved
+            _add_moments_inplace(columns.take(change.features), change, self.moments)
         self.done += 1
 
 
@@ -268,10 +267,11 @@ class Partition:
         if features is None:
             self.run = None
             return run.score if run.moments is None else run.moments
-        part = self.columns.take(features)
-        gradient = part.gradient(run.score)
+        gradient = np.empty((features.size, self.step_offsets.size - 1))
+        gradient_inplace(*self.columns.entries(features), run.score, gradient)
         if not gram:
             return gradient
+        part = self.columns.take(features)
         weights = np.ones(self.n_rows) if run.curvature is None else run.curvature
         sums = None if run.cells is None else sums_over_cells(part, run.curvature, run.cells)
         found = np.stack([gradient, part.sums(weights)])
