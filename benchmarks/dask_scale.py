@@ -2,8 +2,9 @@
 
     python benchmarks/dask_scale.py [--rows 200000] [--features 200] [--workers 1 2] [--paper]
 
-Every number of workers has its own local cluster. Bytes are those of the arrays in all questions and
-answers; seconds of the clock are the best of --repeats fits, those of the processors of that fit.
+Every number of workers has its own local cluster. Bytes are those of the arrays in all questions
+and answers. Seconds of the clock are the best of --repeats fits, then those of the processors of
+that fit, in this process and on the workers.
 --paper: words at the paper's scale (10,000 columns, 30 million entries), partitions in files,
 and a fit in this process beside those on workers.
 """
