@@ -1,6 +1,7 @@
 """Frames of Dask keep the names of their columns, and rows of Dask are predicted where they are."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -32,7 +33,7 @@ def fit(model, X, y, time, **more):
 
 def frames(X, ends=(0, 40, 90, 150), names=NAMES):
     table = pd.DataFrame(X, columns=names)
-    return [dask.delayed(table.iloc[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [dask.delayed(table.iloc[a:b]) for a, b in pairwise(ends)]
 
 
 @pytest.mark.usefixtures("client")

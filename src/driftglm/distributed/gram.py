@@ -13,6 +13,7 @@ from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
 from driftglm.design.base import RowArray
 from driftglm.distributed.indicators import common_counts, only_ones
+from driftglm.distributed.storage import with_own_values
 
 DENSE = 0.1
 """Columns with more entries than this share of their rows are multiplied as dense ones."""
@@ -54,7 +55,7 @@ def block_gram(part: ColumnDesign, curvature: FloatArray | None) -> Packed:
 
 
 def _triangles(part: ColumnDesign, curvature: FloatArray | None) -> FloatArray:
-    lower = np.tril_indices(part.n_features)
+    lower, part = np.tril_indices(part.n_features), with_own_values(part)
     out = np.empty((part.n_timesteps, lower[0].size))
     with one_thread():  # the same digits on any number of threads
         for t, triangle in enumerate(out):

@@ -38,7 +38,8 @@ def move_inplace(
                 add_segment(values, rows, first, last, -delta, score)
                 continue
             for n in range(first, last):
-                score[rows[n]] -= curvature[rows[n]] * values[n] * delta
+                x = 1.0 if values.shape[0] == 0 else values[n]
+                score[rows[n]] -= curvature[rows[n]] * x * delta
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Predictions for rows of Dask: block by block where the blocks are, one number or two a row back."""
+"""Predictions for rows of Dask, block by block where the blocks are: a number or two a row back."""
 
 from __future__ import annotations
 

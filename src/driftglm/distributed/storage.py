@@ -6,6 +6,7 @@ Files are read with plain reads, never mapped: mapped pages count as a worker's 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ class Columns(Protocol):
     def replace(self, features: IntArray, values: FloatArray) -> None:
         """Other values for the entries of some columns, in the order of `take`."""
 
+    def store_ones(self) -> None:
+        """Store values that were left out as they are all one, so that they can be replaced."""
+
     def drop(self) -> None:
         """Free what is held."""
 
@@ -74,6 +78,10 @@ class MemoryColumns:
         """`values` were changed in place: nothing remains to be done."""
         del features, values
 
+    def store_ones(self) -> None:
+        """Values are left out where all entries are ones."""
+        self.design = with_values(self.design)
+
     def drop(self) -> None:
         """Nothing but the reference is held."""
 
@@ -83,6 +91,7 @@ class FileColumns:
 
     def __init__(self, design: ColumnDesign, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        design = with_values(design)
         self.folder, self.step_offsets = folder, design.step_offsets
         self.width = design.segments.shape[1]
         for name in ("values", "rows", "segments"):
@@ -122,6 +131,9 @@ class FileColumns:
                 stream.write(values[start : start + count].tobytes())
                 start += count
 
+    def store_ones(self) -> None:
+        """They have been from the start."""
+
     def drop(self) -> None:
         """Delete the files."""
         with contextlib.suppress(OSError):
@@ -139,6 +151,26 @@ class FileColumns:
     def _read(self, name: str, kind: type[np.generic], first: int, count: int) -> np.ndarray:
         offset = np.dtype(kind).itemsize * first
         return np.fromfile(self.folder / name, kind, count, offset=offset)
+
+
+def with_values(design: ColumnDesign) -> ColumnDesign:
+    """The same design with the values that are left out where all entries are ones."""
+    if design.values.size == design.rows.size:
+        return design
+    return dataclasses.replace(design, values=np.ones(design.rows.size))
+
+
+def with_own_values(part: ColumnDesign) -> ColumnDesign:
+    """The same for some columns of many: no entries but theirs."""
+    if part.values.size == part.rows.size:
+        return part
+    begins, counts = part.segments[:, 0], part.segments[:, -1] - part.segments[:, 0]
+    first = np.cumsum(counts) - counts
+    chosen = np.arange(counts.sum()) + np.repeat(begins - first, counts)
+    segments = part.segments - (begins - first)[:, None]
+    return dataclasses.replace(
+        part, values=np.ones(chosen.size), rows=part.rows[chosen], segments=segments
+    )
 
 
 def _plain(

@@ -30,6 +30,7 @@ from driftglm.data.matrices import dense
 from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import Packed, block_gram
+from driftglm.distributed.indicators import only_ones
 from driftglm.distributed.pass_kernels import gradient_inplace, move_inplace
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
 from driftglm.distributed.votes import told
@@ -225,6 +226,8 @@ class Partition:
         """
         if self.shifted:
             return
+        if shift.any():
+            self.columns.store_ones()
         zero = np.isin(np.arange(shift.size), constant)
         for i, entries in self._entries((shift != 0) | zero, write=True):
             entries[:] = 0.0 if zero[i] else entries - shift[i]
@@ -238,7 +241,9 @@ class Partition:
             features = piece if chosen is None else piece[chosen[piece]]
             part = self.columns.take(features)
             for k, i in enumerate(features):
-                yield int(i), part.values[part.segments[k, 0] : part.segments[k, -1]]
+                first, last = part.segments[k, 0], part.segments[k, -1]
+                ones = part.values.size < part.rows.size
+                yield int(i), np.ones(last - first) if ones else part.values[first:last]
             if write:
                 self.columns.replace(features, part.values)
 
@@ -374,7 +379,7 @@ def load(
     )
     chosen = X if spec.chosen is None else X[spec.chosen]
     ordinary = chosen if spec.ordinary is None else chosen[:, spec.ordinary]
-    design, _ = ColumnDesign.from_matrix(ordinary, spec.codes, spec.n_steps)
+    design, _ = ColumnDesign.from_matrix(ordinary, spec.codes, spec.n_steps, compact=True)
     counts = np.diff(design.segments, axis=1)
     store = _store(fit_id)
     if store is not None:
@@ -390,7 +395,8 @@ def load(
 
 def _ranges(part: ColumnDesign) -> FloatArray:
     """(2, n_features) least and largest entry, infinite where there is none."""
-    low, high = part.entry_ranges()
+    ones = np.ones(part.n_features)
+    low, high = (ones, ones) if only_ones(part) else part.entry_ranges()
     none = part.segments[:, 0] == part.segments[:, -1]
     return np.stack([np.where(none, np.inf, low), np.where(none, -np.inf, high)])
 
