@@ -65,6 +65,8 @@ def test_rows_of_dask_are_predicted_as_those_here():
     model = fit(DriftRegressor(extrapolate="forecast"), X, y, time)
     assert_allclose(model.predict(blocks, time=labels), model.predict(X, time=time), rtol=1e-12)
     assert_allclose(model.predict(blocks), model.predict(X), rtol=1e-12)
+    intervals = model.predict_interval(blocks, time=labels)
+    assert_allclose(intervals, model.predict_interval(X, time=time), rtol=1e-12)
     assert_allclose(model.score(blocks, y, time=time), model.score(X, y, time=time), rtol=1e-12)
     frame = fit(DriftRegressor(extrapolate="forecast"), pd.DataFrame(X, columns=NAMES), y, time)
     assert_allclose(frame.predict(frames(X)), model.predict(X), rtol=1e-6)
