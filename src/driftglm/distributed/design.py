@@ -7,11 +7,10 @@ the entries themselves is asked of the workers.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -30,9 +29,10 @@ from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.columns import ROUNDING, without_rounding
 from driftglm.distributed.cells import CellMap, CellSums, CellWork
 from driftglm.distributed.engine import Engine
+from driftglm.distributed.memory import Memory, Products
+from driftglm.distributed.messages import Change, Told
 from driftglm.distributed.pass_kernels import centered_gram
 from driftglm.distributed.votes import counted
-from driftglm.distributed.worker import Change, Told
 
 N_WEIGHED = 3
 """Squares and sums of all features that are remembered, by curvature."""
@@ -43,51 +43,6 @@ LARGEST_ANSWERS = 4 * 2**20
 MOST_FIXED, MOST_MOVING = 256, 64
 """Features of a block, at most. Where curvatures never change Gram matrices are made once, and a
 large block saves rounds; else they are made anew in every pass, at m products an entry."""
-GRAM_MEMORY = 256 * 2**20
-"""Bytes of Gram matrices that are remembered where curvatures never change."""
-
-
-class Products(NamedTuple):
-    """What pairs of a block's columns add up to.
-
-    Parameters
-    ----------
-    gram
-        (m, T, m) of the centred columns.
-    squares, sums
-        (m, T) sums of curvature * x^2, centred, and of curvature * x, not centred.
-    cells
-        Where rows belong together, sums over cells.
-    """
-
-    gram: FloatArray
-    squares: FloatArray
-    sums: FloatArray
-    cells: CellSums | None
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays."""
-        return sum(each.nbytes for each in self if each is not None)
-
-
-@dataclass
-class Memory:
-    """What the client remembers of the workers' answers; all of it could be asked again."""
-
-    weighed: OrderedDict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=OrderedDict)
-    grams: OrderedDict[bytes, Products] = field(default_factory=OrderedDict)
-    cells: CellMap | None = None
-    usual: dict[bytes, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
-    moments: tuple[Change, FloatArray] | None = None
-    passes: int = 0
-    scores: int = 0
-
-    def keep_gram(self, key: bytes, gram: Products) -> None:
-        """Remember a block's products, forgetting the oldest where there is no room."""
-        self.grams[key] = gram
-        while sum(each.nbytes for each in self.grams.values()) > GRAM_MEMORY:
-            self.grams.popitem(last=False)
 
 
 @dataclass(frozen=True)

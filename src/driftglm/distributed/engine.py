@@ -24,17 +24,9 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.distributed.client import Client, Future, dask_distributed
+from driftglm.distributed.messages import Spec, Summary, Wanted
 from driftglm.distributed.wire import NO_ANSWER, Wire
-from driftglm.distributed.worker import (
-    LOST,
-    Job,
-    Spec,
-    Summary,
-    Wanted,
-    forget,
-    load,
-    serve_as_task,
-)
+from driftglm.distributed.worker import LOST, Job, forget, load, serve_as_task
 from driftglm.exceptions import EngineError
 
 PATIENCE = 60.0

@@ -21,8 +21,8 @@ from driftglm.distributed import sources
 from driftglm.distributed.client import Client, client_for, engine_errors
 from driftglm.distributed.design import WorkerDesign
 from driftglm.distributed.engine import Engine, announce
+from driftglm.distributed.messages import Spec, Summary, Wanted
 from driftglm.distributed.sources import Blocks
-from driftglm.distributed.worker import Spec, Summary, Wanted
 from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import FilePath, resuming_advice
 from driftglm.fitting.coefficients import Step
