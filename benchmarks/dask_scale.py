@@ -106,13 +106,14 @@ def main():
     engine.Engine.close = closed
     scratch = tempfile.TemporaryDirectory()
     model = DriftRegressor(max_iter=1000 if asked.paper else asked.passes, extrapolate="forecast")
-    data = world(asked.rows, asked.features, asked.parts)
     print("| workers | seconds | client | workers | rounds | MB to workers | MB to client |")
     print("|---|---|---|---|---|---|---|")
     if asked.paper:
         here, data = paper(Path(scratch.name), asked.parts)
         row("none", timed(asked.repeats, lambda: model.fit(here, data[1], time=data[2])))
         del here
+    else:
+        data = world(asked.rows, asked.features, asked.parts)
     X, y, time = data
     for n_workers in asked.workers:
         with (
@@ -122,7 +123,8 @@ def main():
             Client(cluster) as client,
         ):
             small = world(800, 40, 4)
-            DriftRegressor(max_iter=2).fit(small[0], small[1], time=small[2])  # to warm up
+            warm = DriftRegressor(max_iter=2, extrapolate="forecast")
+            warm.fit(small[0], small[1], time=small[2])
             times = timed(
                 asked.repeats,
                 lambda: model.fit(X, y, time=time),

@@ -312,7 +312,8 @@ class _Pass:
     @cached_property
     def _key(self) -> bytes:
         design = self.design
-        return bytes([design.shifted]) + _digest(self.rows[1]) + _digest(design.center)
+        kind = bytes([design.shifted, self.cells is not None])
+        return kind + _digest(self.rows[1]) + _digest(design.center)
 
     def block(self, features: IntArray) -> Iterator[UpdateBlock]:
         """Update some features: their gradient and Gram matrix, and then what became of them."""
