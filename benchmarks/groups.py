@@ -4,13 +4,20 @@
 
 Panels: 150 groups of 6 steps, an effect a group, noise of the same size; 90 % intervals of a
 covariate of rows and of one that is constant within groups, with `groups=` and without, and where
-`static=` says that coefficients are constant, which they are. Beijing:
-hourly pollution by month, days as groups and a cycle of twelve months; every even month from 24 on.
-Days: of how many of its 34 effects least squares and a wild bootstrap by days say, at five in a
-hundred, that they differ between months, and between the same months of years (`clustered.py`).
-Worlds: 48 months of 12 days with an effect each and 4 rows, coefficients known; what is said of
-them, as shares of 30 worlds. Reports: firms as groups, 2003-05. Scale: 24,000 rows, 10,000
-words, 8,000 groups.
+`static=` says that coefficients are constant, which they are. Beside them what the exact posterior
+of the covariate of rows holds, all but its law being known (`exact_paths.py`), read by quantiles
+and, as fits are, by mean and deviation; and least squares of a constant, all else known: as far as
+it is from 90 %, these panels are from the usual. Paths: what that exact posterior holds of 8,000
+simulated paths of each kind under the library's prior, which counts for as many constant features
+as drifting ones, and under two that speak against drift. Strong: the constant estimate is five
+standard errors or more from zero. Drawn from the prior, paths are held as often as is said;
+constant ones among them more often, drifting ones less often, whatever the prior, as nobody knows
+which is which. Beijing: hourly pollution by month, days as groups and a cycle of twelve months;
+every even month from 24 on. Days: of how many of its 34 effects least squares and a wild bootstrap
+by days say, at five in a hundred, that they differ between months, and between the same months of
+years (`clustered.py`). Worlds: 48 months of 12 days with an effect each and 4 rows, coefficients
+known; what is said of them, as shares of 30 worlds. Reports: firms as groups, 2003-05. Scale:
+24,000 rows, 10,000 words, 8,000 groups.
 """
 
 import argparse
@@ -24,6 +31,7 @@ import pandas as pd
 import scipy.sparse as sp
 from clustered import p_values
 from distributions import beijing_pm25, tenk_1996_2005
+from exact_paths import exact_panel, simulated
 from joblib import Parallel, delayed
 from mda10k import markdown
 from real_sets import data_folder
@@ -33,7 +41,7 @@ from threadpoolctl import threadpool_limits
 from driftglm import DriftRegressor
 from driftglm.experiments.words import WordSelector
 
-LEVEL, CYCLE, N_DRAWS = 0.9, 12, 199
+LEVEL, CYCLE, N_DRAWS, N_PATHS = 0.9, 12, 199, 8000
 MOVING = ["drifting", "sign-flip"]
 
 
@@ -56,7 +64,13 @@ def panel(seed, n_groups=150, n_steps=6):
         low, high = model.coef_interval(LEVEL)
         held = [(low[:, j] <= truth) & (truth <= high[:, j]) for j, truth in enumerate((0.7, 0.5))]
         out |= {f"between, {name}": held[0].mean(), f"within, {name}": held[1].mean()}
-    return out
+    exact = exact_panel(X, y, step, group, 0.5)
+    names = {
+        "deviations": "exact posterior by deviations",
+        "quantiles": "exact posterior by quantiles",
+        "constant": "least squares of a constant",
+    }
+    return out | {f"within, {name}": exact[each] for each, name in names.items()}
 
 
 def panels(jobs, first=50_000, count=400):
@@ -65,6 +79,14 @@ def panels(jobs, first=50_000, count=400):
     table = pd.DataFrame({"coverage": found.mean(), "standard error": found.sem()})
     table.index.name = f"{count} panels"
     return table.map(lambda v: f"{v:.3f}")
+
+
+def paths(jobs):
+    """What an exact posterior holds, by prior and by what is true."""
+    del jobs
+    table = simulated(N_PATHS)
+    table.index = pd.Index(table.pop("prior"), name="exact posterior under")
+    return table.map(lambda v: v if isinstance(v, str) else f"{v:.3f}")
 
 
 def month(X, y, time, day, step):
@@ -231,6 +253,7 @@ def scale(jobs):
 
 PARTS = {
     "panels": panels,
+    "paths": paths,
     "beijing": beijing,
     "days": days,
     "worlds": worlds,
