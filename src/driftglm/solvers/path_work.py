@@ -40,7 +40,9 @@ deviation."""
 N_GROUP_STEPS = 5
 """Steps for the effects of groups alone, at most, where their model is no bound."""
 MOST_LOST = 0.01
-"""Nats a row by which a whole step at the end may lower the bound."""
+"""Nats a row by which whole steps may lower the bound that a small one reaches."""
+N_LAST, STANDS = 20, 0.01
+"""Whole steps at the end, at most, and the move of eta that ends them."""
 N_WHOLE = 4
 """Whole steps that are taken then, to be compared with the small one."""
 CREEP = 0.01
@@ -110,17 +112,22 @@ class PathWork(RowWork):
         return self.stuck and abs(self.shortfall) >= max(least, CLOSE * self.problem.n_rows)
 
     def end_at_full_step(self, features: IntArray) -> None:
-        """Posteriors of a step that was shortened are too sure; at the end the step is whole.
+        """Posteriors of a step that was shortened are too sure; at the end steps are whole.
 
-        Means are next to their best, and hardly move.
+        They are taken until fitted values stand still, or not at all. The bound is no judge here:
+        it refused whole steps that stood still in 6 of 30 panels of counts, whose intervals then
+        were half as wide as they should be.
         """
         if self.problem.family.bounded:
             return
-        backup, before = self.state.copy(), self.problem.value(self.state)
-        self.damping = 1.0
-        self._update(features)
-        if not self.problem.value(self.state) > before - MOST_LOST * self.problem.n_rows:
-            self.restart(backup)
+        backup, self.damping = self.state.copy(), 1.0
+        for _ in range(N_LAST):
+            before = self.state.eta.copy()
+            self._update(features)
+            self.set_groups()
+            if np.abs(self.state.eta - before).max(initial=0.0) < STANDS:
+                return
+        self.restart(backup)
 
     def account_for_groups(self, features: IntArray) -> None:
         """Find out what it costs some paths that effects of groups are unknown.
