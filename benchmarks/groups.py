@@ -12,7 +12,8 @@ simulated paths of each kind under the library's prior, which counts for as many
 as drifting ones, and under two that speak against drift. Strong: the constant estimate is five
 standard errors or more from zero. Drawn from the prior, paths are held as often as is said;
 constant ones among them more often, drifting ones less often, whatever the prior, as nobody knows
-which is which. Beijing: hourly pollution by month, days as groups and a cycle of twelve months;
+which is which. Counts: Poisson panels with effects of groups of deviation .5, a covariate of groups
+and one of rows. Beijing: hourly pollution by month, days as groups and a cycle of twelve months;
 every even month from 24 on. Days: of how many of its 34 effects least squares and a wild bootstrap
 by days say, at five in a hundred, that they differ between months, and between the same months of
 years (`clustered.py`). Worlds: 48 months of 12 days with an effect each and 4 rows, coefficients
@@ -39,7 +40,7 @@ from real_sets import data_folder
 from result_pages import write_page
 from threadpoolctl import threadpool_limits
 
-from driftglm import DriftRegressor
+from driftglm import DriftGLM, DriftRegressor
 from driftglm.experiments.words import WordSelector
 
 LEVEL, CYCLE, N_DRAWS, N_PATHS = 0.9, 12, 199, 8000
@@ -88,6 +89,37 @@ def paths(jobs):
     table = simulated(N_PATHS)
     table.index = pd.Index(table.pop("prior"), name="exact posterior under")
     return table.map(lambda v: v if isinstance(v, str) else f"{v:.3f}")
+
+
+def counts_panel(seed, n_groups, n_rows, mean, n_steps=6):
+    """The same of counts: what intervals hold, and coefficients."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n_groups), n_steps * n_rows)
+    step = np.tile(np.repeat(np.arange(n_steps), n_rows), n_groups)
+    X = np.column_stack([rng.normal(size=n_groups)[group], rng.normal(size=group.size)])
+    eta = np.log(mean) + X @ [0.4, 0.3] + 0.5 * rng.normal(size=n_groups)[group]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = DriftGLM(family="poisson", extrapolate="forecast")
+        model.fit(X, rng.poisson(np.exp(eta)), time=step, groups=group)
+    low, high = model.coef_interval(LEVEL)
+    held = ((low <= [0.4, 0.3]) & (high >= [0.4, 0.3])).mean(axis=0)
+    error = (model.coef_path_ - [0.4, 0.3]).mean(axis=0) ** 2
+    names = "between, coverage", "within, coverage", "between, error", "within, error"
+    return dict(zip(names, [*held, *error], strict=True))
+
+
+def counts(jobs, first=60_000, n_panels=100):
+    """Coverage and root mean square error by the size of counts."""
+    out = {}
+    for design in ((60, 3, 1.0), (60, 3, 20.0), (30, 8, 20.0)):
+        tasks = (delayed(counts_panel)(first + s, *design) for s in range(n_panels))
+        found = pd.DataFrame(Parallel(jobs)(tasks)).mean()
+        found[["between, error", "within, error"]] **= 0.5
+        out["{} groups, {} rows a step, mean {:g}".format(*design)] = found
+    table = pd.DataFrame(out).T
+    table.index.name = f"counts, {n_panels} panels"
+    return table.map(lambda v: f"{v:.3f}")
 
 
 def month(X, y, time, day, step):
@@ -257,6 +289,7 @@ def scale(jobs):
 PARTS = {
     "panels": panels,
     "paths": paths,
+    "counts": counts,
     "beijing": beijing,
     "days": days,
     "worlds": worlds,
