@@ -31,6 +31,8 @@ from driftglm.solvers.shared import update_shared
 
 UNKNOWN = -1.0
 """In the place of the probabilities of a path whose posterior is not that of its means."""
+RARE = 0.1
+"""Paths less likely than this to matter are updated once a round, the others N_INNER times more."""
 CAUTION = 0.25
 """Damping of the one step that is not checked: the first from paths given as a start."""
 CLOSE = 1e-3
@@ -111,6 +113,10 @@ class PathWork(RowWork):
             return self.stuck
         return self.stuck and abs(self.shortfall) >= max(least, CLOSE * self.problem.n_rows)
 
+    def live(self, features: IntArray) -> IntArray:
+        """Those that may matter."""
+        return features[self.state.inclusion[features] > RARE]
+
     def end_at_full_step(self, features: IntArray) -> None:
         """Posteriors of a step that was shortened are too sure; at the end steps are whole.
 
@@ -125,6 +131,7 @@ class PathWork(RowWork):
             before = self.state.eta.copy()
             self._update(features)
             self.set_groups()
+            features = self.live(features)
             if np.abs(self.state.eta - before).max(initial=0.0) < STANDS:
                 return
         self.restart(backup)
