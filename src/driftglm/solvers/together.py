@@ -44,6 +44,9 @@ SLIGHT = 1e-3
 N_STEPS, ENOUGH = 30, 0.1
 """Conjugate gradients end when what is left is a tenth of what there was: passes follow."""
 N_HALVINGS = 3
+DIGITS = 1e-14
+"""What is left to gain is a matter of the last digits, and differs by who adds them up, where it is
+less than this times the bound."""
 Means = tuple[FloatArray, FloatArray, FloatArray]
 """Numbers of paths (n, T), of intercepts (n_intercepts, T) and of directions (R,)."""
 
@@ -159,13 +162,12 @@ def move_together(work: PathWork, live: IntArray) -> bool:
     work.begin(np.empty(0, dtype=np.int64))
     system = _System.of(work, live)
     linear, promised = system.solve()
-    least = ROUNDING * abs(value)
-    if not promised > least:  # what is left is a matter of digits, and differs by who adds them up
+    if not promised > DIGITS * abs(value):
         return False
     share = 1.0
     for _ in range(N_HALVINGS):
         system.go(work, share, linear)
-        if bound.value(work.state) >= value - least:
+        if bound.value(work.state) >= value - ROUNDING * abs(value):
             return True
         share *= 0.5
         work.restart(before.copy())
