@@ -3,13 +3,13 @@
     python benchmarks/sampling.py [sbc coverage scale series wages] --write PAGE
 
 Without names all parts run, three quarters of an hour on one core. Parts that are not run keep
-their section in the page. With `--cache FOLDER` data sets of the calibration and panels that were
-sampled before are read, so that they may run in slices. `--guide docs/sampling.md` sets the table
-of wages.
+their section in the page. With `--cache FOLDER` data sets of the calibration, panels and series
+that were sampled before are read, so that they may run in slices. `--guide docs/sampling.md` sets
+the table of wages.
 """
 
 import argparse
-import importlib.util
+import csv
 import multiprocessing
 import pickle
 import re
@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from result_pages import stamp
 from scipy.stats import chi2
+from single_series import ORACLE, series_module
 from worlds import paper_scale
 
 from driftglm import DriftRegressor, Sampling
@@ -37,7 +38,10 @@ from driftglm.solvers import CAVISolver
 from driftglm.solvers.gibbs import Chain
 from driftglm.solvers.sampling import sample
 
-HEAD = "| series | covered, sampled | variational | RMSE, sampled | variational | ESS | a second |"
+HEAD = (
+    "| noise, steps, coefficients (series) | covered, sampled | variational | shrinkTVP "
+    "| RMSE, sampled | variational | shrinkTVP | effective draws | a second |"
+)
 N_STEPS, N_ROWS, N_FEATURES = 6, 40, 12
 N_BINS, N_DRAWS, N_PARTS = 10, 99, 5
 GRID = Learned(
@@ -47,7 +51,6 @@ SIZES = {"gaussian": 1.0, "binomial": 1.0, "poisson": 0.1}
 """Largest variance of a path, by family: an absolute grid."""
 DEGREES, SCALE = 12.0, 0.5
 """Prior of the noise variance, which must be proper to be drawn from."""
-ORACLE = Path(__file__).resolve().parents[2] / "shared" / "oracle"
 
 # ------------------------------------------------- simulation-based calibration
 
@@ -381,40 +384,46 @@ def run_scale(n_draws):
 # ----------------------------------------------------------------------- series
 
 
-def run_series(seeds):
-    """One row a step: coverage, and effective draws a second."""
-    spec = importlib.util.spec_from_file_location("series", ORACLE / "single_series.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    said = (
-        "T = 200, 10 coefficients, one row a step, the reference series of shrinkTVP (constant "
-        "noise); 2 chains of 1,000 draws after 200 sweeps. Effective draws are the least of any "
-        "coefficient at five steps, bulk and tails; seconds are of the whole fit."
+def one_series(noise, n_steps, n_features, seed):
+    """Coverage, then errors of paths, sampled and variational; effective draws, and a second."""
+    X, y, paths, *_ = series_module().series(
+        n_steps, n_features, seed, moving_noise=noise == "moving"
     )
-    lines = [
-        said,
-        "",
-        HEAD,
-        "|---|---|---|---|---|---|---|",
-    ]
-    found = []
-    for seed in seeds:
-        X, y, paths, *_ = module.series(200, 10, seed)
-        time = np.arange(200)
-        plain = DriftRegressor(noise="constant", extrapolate="forecast").fit(X, y, time=time)
-        began = clock.perf_counter()
-        sampled = DriftRegressor(
-            noise="constant", extrapolate="forecast", inference=Sampling()
-        ).fit(X, y, time=time)
-        seconds = clock.perf_counter() - began
-        row = [_covered(sampled, paths), _covered(plain, paths)]
-        row += [np.sqrt(((m.coef_path_ - paths) ** 2).mean()) for m in (sampled, plain)]
-        effective = np.nanmin(sampled.summary()["effective_draws"])
-        found.append([*row, effective, effective / seconds])
-        lines.append(_row(str(seed), found[-1]))
-        print(lines[-1], flush=True)
-    lines.append(_row("mean", np.mean(found, axis=0)))
-    print(lines[-1], flush=True)
+    how = {"noise": "drift" if noise == "moving" else "constant", "extrapolate": "forecast"}
+    plain = DriftRegressor(**how).fit(X, y, time=np.arange(n_steps))
+    began = clock.process_time()
+    sampled = DriftRegressor(**how, inference=Sampling()).fit(X, y, time=np.arange(n_steps))
+    seconds = clock.process_time() - began
+    row = [_covered(sampled, paths), _covered(plain, paths)]
+    row += [np.sqrt(((m.coef_path_ - paths) ** 2).mean()) for m in (sampled, plain)]
+    effective = np.nanmin(sampled.summary()["effective_draws"])
+    return [*row, effective, effective / seconds]
+
+
+def run_series(cache=None):
+    """One row a step: coverage, and effective draws a second."""
+    said = (
+        "The reference series of shrinkTVP, one row a step, all there are of a kind; 2 chains of "
+        "1,000 draws after 200 sweeps, told whether the noise moves. Effective draws are the least "
+        "of any coefficient at five steps, bulk and tails; a second of CPU, of the whole fit."
+    )
+    lines = [said, "", HEAD, "|---" * HEAD.count(" |") + "|"]
+    with (ORACLE / "shrinktvp.csv").open(newline="") as file:
+        series = list(csv.DictReader(file))
+    found = {}
+    for each in series:
+        key = each["noise"], int(each["T"]), int(each["p"])
+        name = "series-" + "-".join(map(str, (*key, each["seed"])))
+        own = cached(cache, name, partial(one_series, *key, int(each["seed"])))
+        theirs = [float(each["cov"]), float(each["rmse"])]
+        found.setdefault(key, []).append([*own[:2], theirs[0], *own[2:4], theirs[1], *own[4:]])
+    for (noise, n_steps, n_features), rows in found.items():
+        name = f"{noise}, T = {n_steps}, {n_features} coefficients ({len(rows)})"
+        lines.append(_row(name, np.mean(rows, axis=0)))
+    for noise in ("constant", "moving"):
+        rows = np.concatenate([rows for key, rows in found.items() if key[0] == noise])
+        lines.append(_row(f"mean, {noise} ({len(rows)})", rows.mean(axis=0)))
+    print("\n".join(lines[2:]), flush=True)
     return lines
 
 
@@ -475,7 +484,7 @@ PARTS = {
     "sbc": ("Simulation-based calibration", lambda args: run_sbc(args.sets, args.cache)),
     "coverage": ("Under correlation", lambda args: run_coverage(args.panels, args.cache)),
     "scale": ("Paper scale", lambda _: run_scale(500)),
-    "series": ("Single series", lambda args: run_series(args.series)),
+    "series": ("Single series", lambda args: run_series(args.cache)),
     "wages": ("Wages", lambda args: run_wages(args.guide)),
 }
 
@@ -486,12 +495,10 @@ def main():
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
     parser.add_argument("--sets", type=int, default=200)
     parser.add_argument("--panels", type=int, default=40)
-    parser.add_argument("--series", type=lambda text: text.split(","), default=[1, 2, 3])
     parser.add_argument("--write", type=Path)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--guide", type=Path)
     args = parser.parse_args()
-    args.series = [int(each) for each in args.series]
     warnings.simplefilter("ignore")
     for name in args.parts or PARTS:
         title, run = PARTS[name]
