@@ -104,6 +104,8 @@ def fit_given(estimator: BaseEstimator, X: MatrixLike, given: Given, plan: Plan)
     reading, workers = plan.reading, plan.workers
     if workers.wanted(X):
         with rows_on_workers(X, given, reading, workers) as (far, vectors):
+            if far.names is not None:
+                estimator.feature_names_in_ = far.names
             return _fitted(far, vectors, plan)
     X, y = checked(estimator, X, given.y, reading, reset=True)
     vectors = read_vectors(reading, dataclasses.replace(given, y=y), len(y))
@@ -168,8 +170,7 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     prior = plan.settings.prior
     given = getattr(prior, "weights", None) is not None
     kind = {"posterior": prior.posterior, "given_weights": given}
-    choice = settled(plan.extrapolate, n_seen, float(rows.weights.sum()), **kind)
-    # A single row tells little of who predicts better; who names a cycle wants to know of seasons.
+    choice = settled(plan.extrapolate, n_seen, **kind)
     asked = choice if plan.settings.seasonality == "auto" else plan.extrapolate
     cycle = settled_cycle(plan.settings, vectors.axis, n_seen, asked)
     choice = "average" if cycle else choice
