@@ -30,7 +30,7 @@ TITLE = "How does the world vote, and who changed?"
 SENTENCE = (
     "Votes of the 19 countries of the G20 in the General Assembly of the United Nations, 1970 to "
     "2019: yes, or no and abstentions, by country and issue. Each year is predicted by models "
-    "fitted to the years before it."
+    "fitted to the years before it: learned is what driftglm does by default."
 )
 ISSUE = "Palestinian conflict"
 CHANGED = ("United States", "Russia", "South Africa")
