@@ -27,7 +27,7 @@ from driftglm import DriftRegressor
 from driftglm.baselines import LassoAll, LassoOne
 from driftglm.datasets import load_counted_reports
 from driftglm.datasets.tenk_known import ROWS
-from driftglm.estimators.statements import OUTSIDE
+from driftglm.estimators.statements import DEFAULT, OUTSIDE
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.experiments import Settings, reproduce_forecasting
 from driftglm.experiments.paper import (
@@ -98,11 +98,13 @@ has a part. Of {shared:,} words that part is credibly not zero (*shared*), of {z
 (*zero*); neither says anything about the word itself ([statements](../statements.md)).
 
 Drawn are the {shown} words with a path that matter most; the table has their coefficients, in
-logarithms of volatility, and the largest change between two years with its 90 % interval. A word is
-*drifting* (*sign-flip*: from below zero to above, or back) if P(drift), the probability that its
-path is not constant, is .9 or more *and* the interval leaves out changes too small to mention (of
-less than a twentieth of the spread of volatility, for a typical move of the word's column). *That*
-a word changed can be sure and *by how much* unsure: it is called *undecided* then.
+logarithms of volatility, and the largest change between two years with its 90 % interval. Changes
+are *too small* to mention if they move volatility by less than a twentieth of its spread when the
+word's column moves by its own: the rarer a word, the larger they may be. A word is *drifting*
+(*sign-flip*: from below zero to above, or back) if P(drift), the probability that its path is not
+constant, is .9 or more *and* the interval leaves out changes that are too small; *static* if the
+path is rather constant or all of the interval is too small. Else it is *undecided*: that it changed
+may be sure, but not that it changed enough.
 
 ![Paths]({picture})
 
@@ -245,13 +247,14 @@ def word_picture(rows, words, path):
         shown=len(shown),
         picture=path.name,
     )
-    lines = ["| word | kind | 1997 | 2005 | next | largest change | P(drift) |"]
-    lines += ["|---|---|---:|---:|---:|---:|---:|"]
+    least = dict(zip(names, DEFAULT.least(model._fits[0]), strict=True))  # noqa: SLF001
+    lines = ["| word | kind | 1997 | 2005 | next | largest change | too small below | P(drift) |"]
+    lines += ["|---|---|---:|---:|---:|---:|---:|---:|"]
     for _, row in table[table["feature"].isin(shown)].iterrows():
         numbers = [f"{row[k]:+.3f}" for k in ("coef_first", "coef_last", "coef_next", "change")]
         numbers[-1] += f" ({row['change_lower']:+.3f} to {row['change_upper']:+.3f})"
-        chance = f"{row['drift_probability']:.2f}"
-        lines.append(f"| {' | '.join([row['feature'], row['kind'], *numbers, chance])} |")
+        numbers += [f"{least[row['feature']]:.3f}", f"{row['drift_probability']:.2f}"]
+        lines.append(f"| {' | '.join([row['feature'], row['kind'], *numbers])} |")
     return text + "\n".join(lines)
 
 
