@@ -33,7 +33,7 @@ def test_hostile_input_is_refused_or_answered(attack, count, tmp_path):
 
 @pytest.mark.parametrize("estimator", problems.FAMILIES)
 def test_nasty_problems_have_the_same_answer_tighter_reordered_and_moved(estimator):
-    assert not problems.attack_rows(estimator, 6, 11).failures
+    assert not problems.attack_rows(estimator, 4, 11).failures
 
 
 @pytest.mark.parametrize("family", sorted(sum(problems.FAMILIES.values(), ())))
@@ -56,7 +56,7 @@ def test_columns_and_intercepts_that_move_may_lie_anywhere(family):
 
 
 def test_nasty_texts_have_the_same_answer_tighter_and_reordered():
-    assert not problems.attack_text(4, 11).failures
+    assert not problems.attack_text(2, 11).failures
 
 
 def test_a_killed_save_leaves_a_whole_file_and_no_draft(tmp_path):
