@@ -19,9 +19,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import arrays
 import commands
 import files
+import folders
 import problems
+import tables
 import workers
 from tally import HEADER, Tally
 
@@ -30,6 +33,9 @@ ATTACKS: dict[str, tuple[int, Callable[[int, int, Path], Tally]]] = {
     "files": (10_000, files.attack_files),
     "manifests": (200, commands.attack_manifests),
     "archives": (300, files.attack_archives),
+    "tables": (400, tables.attack_tables),
+    "arrays": (600, lambda n, seed, _: arrays.attack_arrays(n, seed)),
+    "folders": (40, folders.attack_folders),
     "regressor": (400, lambda n, seed, _: problems.attack_rows("regressor", n, seed)),
     "classifier": (400, lambda n, seed, _: problems.attack_rows("classifier", n, seed)),
     "counts": (400, lambda n, seed, _: problems.attack_rows("counts", n, seed)),

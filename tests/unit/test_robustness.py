@@ -1,12 +1,16 @@
 """Faults, extremes and hostile input, one claim each."""
 
+import gzip
 import os
 import stat
 import subprocess
 import sys
 import time
+from datetime import time as time_of_day
+from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -18,6 +22,8 @@ from driftglm.exceptions import DataError, DataWarning
 from driftglm.files import DamagedFileError
 from driftglm.persistence.trial import check_pattern
 from driftglm.solvers.stopping import Movement
+from driftglm.tables import Table, TableSpec, fit_encoder, iterate_shards, write_shards
+from driftglm.tables.columns import as_floats
 from driftglm.tables.reading import read_data
 from driftglm.tables.writing import check_own, making, note_own
 
@@ -167,3 +173,40 @@ def test_an_early_interrupt_is_one_line():
         said = job.communicate(timeout=60)[1]
         if "driftglm" in said or said.startswith("interrupted"):  # Python itself had started
             assert "Traceback" not in said
+
+
+def test_an_endless_line_of_a_packed_file_is_refused(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0" * 2**25))
+    with pytest.raises(DataError, match="a line of 16777216 bytes or more"):
+        read_data(tmp_path / "a.csv.gz")
+
+
+def test_decimals_are_numbers_and_dates_and_durations_no_levels():
+    n = 8
+    table = Table(pd.DataFrame({"price": [Decimal(k) / 4 for k in range(n)]}))
+    encoder = fit_encoder(table, TableSpec())
+    np.testing.assert_array_equal(encoder.matrix(table)[:, 0], np.arange(n) / 4)
+    for values, match in (
+        (pd.date_range("2001", periods=n).date, "holds dates"),
+        (pd.timedelta_range("1D", periods=n), "holds durations"),
+        ([time_of_day(k) for k in range(n)], "holds dates"),
+    ):
+        with pytest.raises(DataError, match=match):
+            fit_encoder(Table(pd.DataFrame({"c": values, "x": range(n)})), TableSpec())
+
+
+def test_a_whole_number_beyond_all_floats_is_no_finite_number():
+    frame = pd.DataFrame({"x": pd.Series([10**400, 1, -(10**400)], dtype=object)})
+    np.testing.assert_array_equal(as_floats(frame["x"]), [np.inf, 1.0, np.inf])
+    with pytest.raises(DataError, match="no finite number"):
+        fit_encoder(Table(frame), TableSpec()).matrix(Table(frame))
+
+
+def test_a_pipe_among_shards_is_refused_at_once(tmp_path):
+    pd.DataFrame({"x": [1.0, 2.0]}).to_csv(tmp_path / "a.csv", index=False)
+    write_shards(tmp_path / "a.csv", tmp_path / "s")
+    part = tmp_path / "s" / "part-00000.zip"
+    part.unlink()
+    os.mkfifo(part)
+    with pytest.raises(DataError, match="no regular file"):
+        list(iterate_shards(tmp_path / "s"))

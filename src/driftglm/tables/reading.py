@@ -210,8 +210,11 @@ def csv_header(path: Path, layout: Layout | None = None) -> list[str]:
 
 def _refuse_title(path: Path, layout: Layout, header: list[str]) -> None:
     """Raise DataError if the first line is a heading and names come later."""
-    with open_laid_out(path, layout) as stream:
-        rows = list(islice(csv.reader(stream, delimiter=layout.sep or ","), N_LOOKED_AT))
+    try:
+        with open_laid_out(path, layout) as stream:
+            rows = list(islice(csv.reader(stream, delimiter=layout.sep or ","), N_LOOKED_AT))
+    except csv.Error as error:
+        raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
     longest = max((len(row) for row in rows), default=0)
     if len([cell for cell in header if cell.strip()]) == 1 < longest:
         line = next(k for k, row in enumerate(rows, start=1) if len(row) == longest and all(row))

@@ -129,6 +129,8 @@ def note_own(folder: Path, names: Iterable[str], record: str) -> None:
 
 
 def _known(record: Path) -> dict[str, str]:
+    if not record.is_file():
+        return {}
     try:
         found = json.loads(record.read_text(encoding="utf-8"))
     except (OSError, ValueError):
