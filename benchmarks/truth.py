@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 from result_pages import stamp
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
-from truth_levels import of_factor, sampled, summed_up
+from truth_levels import against_draws, moved, of_factor, sampled, summed_up, two_factors
 from worlds import reference_worlds
 
 from driftglm import DriftRegressor, Sampling
@@ -259,11 +259,14 @@ def compared(name, base, other):
     apart = here != kinds[common]
     gap = (incl - inclusion[common]).abs()
     changed = ", ".join(f"{c}: {kinds[c]} / {here[c]}" for c in here.index[apart])
+    gone = {factor_of(name, column) for column in X if column not in set(coded)}
+    meant_alike = [factor_of(name, column) not in gone for column in common]
     worst = float(np.abs(found - first).max() / first.std())
     mean = float(np.sqrt(np.mean((found - first) ** 2)) / first.std())
     meant = contrasts(name, (list(X), paths), (list(coded), model), label)
     return {"set": name, "coding": label, "predictions": mean, "most": worst,
-            "inclusion": float(gap.max()), "kinds that differ": changed,
+            "inclusion": float(gap.max()), "of no levels": float(gap[meant_alike].max()),
+            "kinds that differ": changed,
             "contrasts": meant}  # fmt: skip
 
 
@@ -326,6 +329,7 @@ def recode(jobs):
     """The same data in other codings: differences from the fit to all levels as they are.
 
     Predictions: root mean square and largest difference, in standard deviations of the predictions.
+    "Of no levels": inclusion of columns whose meaning stays when levels are dropped.
     Of the levels that are dropped, the first are next to zero with all levels, the others are not:
     coefficients are then differences from another level, and may be zero where these are not.
     Contrasts: how far they are from the same differences with all levels, in standard deviations.
@@ -340,8 +344,8 @@ def recode(jobs):
         series = pd.Series(kind, index=list(X)), pd.Series(model.inclusion_probability_, list(X))
         shuffled = np.random.default_rng(0).permutation(len(y))
         tasks = []
-        for coded, moved, label in codings(name, X):
-            order = np.arange(len(y)) if moved is None else shuffled
+        for coded, turned, label in codings(name, X):
+            order = np.arange(len(y)) if turned is None else shuffled
             other = coded.iloc[order], order, label
             tasks.append((name, ((X, y, time), (first, paths, *series)), other))
         rows += Parallel(jobs)(delayed(compared)(*task) for task in tasks)
@@ -351,10 +355,11 @@ def recode(jobs):
     others = table["coding"].isin([f"without {', '.join(two[1])}" for two in DROPPED.values()])
     said = []
     for label, part in (("", table[~others]), (" where a level has an effect", table[others])):
-        worst = part[["predictions", "inclusion"]].max()
+        worst = part[["predictions", "inclusion", "of no levels"]].max()
         n_apart = int((part["kinds that differ"] != "").sum())
         text = f"Predictions differ by at most {worst['predictions']:.4f} of their spread"
         text += f"{label} (limit .01), inclusion by {worst['inclusion']:.2f} (limit .1)"
+        text += f", of columns whose meaning stays by {worst['of no levels']:.2f}"
         said.append(f"{text}; kinds in {n_apart} of {len(part)}.")
     return table, " ".join(said)
 
@@ -433,6 +438,48 @@ def sampling(jobs):
         for name in ("factorised", "sampled")
     ]
     return table, f"Inclusion differs by at most: {'; '.join(said)}."
+
+
+DRAWS = {"inference": Sampling(draws=500, warmup=100, chains=1), "random_state": 0}
+
+
+def factors(jobs):
+    """Inclusion beside draws from the joint posterior, with and without averaging over sets.
+
+    Differences from the draws over all columns, and of predictions in their deviations: real sets
+    with all levels, and four simulated ones of two factors that go along with each other. Of these,
+    also by how much columns that are no levels move when one of eight levels is dropped; with draws
+    for the level that moves those of "averaged" most.
+    """
+    del jobs
+
+    def alone(X, y, time):
+        def fit(columns):
+            with patch("driftglm.fitting.joint.average_sets", lambda *_: None):
+                return fits_to(X, y, time)(columns)
+
+        return fit
+
+    rows = {}
+    for name, load in {"wagepan": wagepan, "driving": driving, "flights": flights}.items():
+        if (given := load()) is not None:
+            X, y, time = given[0].reset_index(drop=True), given[1], given[2]
+            fits = {"drawn": fits_to(X, y, time, **DRAWS), "alone": alone(X, y, time)}
+            rows[name] = against_draws(X, fits | {"averaged": fits_to(X, y, time)})
+    for seed in range(4):
+        X, y, time = two_factors(seed)
+        drawn, before, now = fits_to(X, y, time, **DRAWS), alone(X, y, time), fits_to(X, y, time)
+        row = against_draws(X, {"drawn": drawn, "alone": before, "averaged": now})
+        levels_of = [name for name in X if name.startswith("many")]
+        several = {"alone": before, "averaged": now, "drawn": drawn}
+        rows[f"simulated, seed {seed}"] = row | moved(X, levels_of, several)
+    table = pd.DataFrame(rows).T
+    mean = table.mean()
+    said = [
+        f"{name}: inclusion is {mean[f'{name}: inclusion']:.3f} from that of draws, on average"
+        for name in ("alone", "averaged")
+    ]
+    return table, "; ".join(said) + "."
 
 
 def cost(jobs):
@@ -525,7 +572,8 @@ def shuffle_large(jobs):
 
 
 PARTS = {"constant": constant, "walks": walks, "coverage": coverage, "wages": wages}
-PARTS |= {"recode": recode, "levels": levels, "sampling": sampling, "cost": cost}
+PARTS |= {"recode": recode, "levels": levels, "sampling": sampling, "factors": factors}
+PARTS |= {"cost": cost}
 PARTS |= {"shuffle": shuffle, "shuffle-large": shuffle_large}
 
 

@@ -100,6 +100,56 @@ def sampled(X, dropped, fits):
     return pd.DataFrame(rows)
 
 
+def two_factors(seed):
+    """X, y, time: three levels that go along with eight others, half of all without an effect."""
+    rng = np.random.default_rng(seed)
+    time = np.repeat(np.arange(8), 150)
+    together = rng.dirichlet(np.full(3, 0.7), 8)
+    many = rng.integers(0, 8, time.size)
+    few = np.array([rng.choice(3, p=together[k]) for k in many])
+    effects = [
+        size * rng.normal(size=n) * (rng.random(n) < 0.5) for n, size in ((3, 0.25), (8, 0.35))
+    ]
+    numbers = rng.normal(size=(time.size, 4))
+    X = pd.DataFrame(numbers, columns=[f"x{j}" for j in range(4)])
+    X = X.join(pd.get_dummies(pd.Series(few), prefix="few", dtype=float))
+    X = X.join(pd.get_dummies(pd.Series(many), prefix="many", dtype=float))
+    eta = effects[0][few] + effects[1][many] + numbers @ [0.3, 0.1, 0.0, 0.0]
+    return X, eta + rng.normal(size=time.size), time
+
+
+def against_draws(X, fits):
+    """How far inclusion and predictions of the other fits are from those of the first, sampled."""
+    (truth, first), *others = [fit(list(X)) for fit in fits.values()]
+    row = {}
+    for name, (inclusion, found) in zip(list(fits)[1:], others, strict=True):
+        gap = (inclusion - truth).abs()
+        row |= {
+            f"{name}: inclusion": gap.mean(),
+            f"{name}: most": gap.max(),
+            f"{name}: predictions": np.sqrt(np.mean((found - first) ** 2)) / first.std(),
+        }
+    return row
+
+
+def moved(X, levels, fits):
+    """By how much columns that are no levels move at most when one is dropped, each in turn.
+
+    The last of the fits looks at the level alone that moves those of the fit before it most.
+    """
+    found, worst = {}, levels[0]
+    for name, fit in fits.items():
+        whole, _ = fit(list(X))
+        gaps = {}
+        for gone in levels if name != list(fits)[-1] else [worst]:
+            then, _ = fit([column for column in X if column != gone])
+            rest = [column for column in X if column not in levels]
+            gaps[gone] = (then - whole)[rest].abs().max()
+        worst = max(gaps, key=gaps.get)
+        found[f"{name}: others move"] = gaps[worst]
+    return found
+
+
 def summed_up(table):
     """Largest differences where the level dropped is next to zero, and elsewhere."""
     said = []

@@ -63,7 +63,7 @@ RECORDS = (
     "driftglm.fitting.history:History",
     "driftglm.fitting.history:StepScores",
     "driftglm.fitting.identity:ColumnNotes",
-    "driftglm.fitting.joint:JointFit",
+    "driftglm.fitting.joint_fit:JointFit",
     "driftglm.fitting.kinds:KindsFit",
     "driftglm.fitting.outcome:Forecaster",
     "driftglm.fitting.residuals:RowChecks",

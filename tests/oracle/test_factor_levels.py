@@ -1,4 +1,6 @@
-"""A factor with and without one of its levels: what the exact posterior says, and what fits say.
+"""A factor without one of its levels, and sets of columns that can stand for each other.
+
+What the exact posterior says, and what fits say.
 
 Every set of levels is summed over, the evidence of each being that of a dense normal distribution.
 """
@@ -68,3 +70,40 @@ def test_a_level_without_effect_can_be_dropped_and_one_with_an_effect_is_what_ot
     ours_left, left, _ = said(levels[:, 1:], y)
     assert left.min() > 0.99
     assert ours_left.min() > 0.99
+
+
+def columns_and_y(seed):
+    """The first of five columns is nearly the sum of the next two, and has the effect."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 5))
+    X[:, 0] = X[:, 1] + X[:, 2] + 0.3 * X[:, 0]
+    return X, 0.2 * X[:, 0] + rng.normal(size=300)
+
+
+def fitted(X, y):
+    """A fit under the prior of the enumeration, and the variance of its coefficients."""
+    model = DriftRegressor(prior=PRIOR, noise=NOISE, fit_intercept=False, extrapolate="forecast")
+    model.fit(X, y, time=np.repeat(np.arange(3), len(y) // 3))
+    fit = model._fits[0]
+    return model, fit.components.static.max() / fit.unit**2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_inclusion_is_averaged_over_sets(seed):
+    X, y = columns_and_y(seed)
+    model, variance = fitted(X, y)
+    inclusion, means = exact(X, y, variance)
+    assert_allclose(model.inclusion_probability_, inclusion, atol=0.06)
+    apart = model.predict(X, time=np.zeros(len(y), dtype=int)) - means
+    assert np.std(apart) < 0.04 * np.std(means)
+
+
+def test_some_of_these_sets_cannot_be_told_apart():
+    unsure = [exact(X, y, fitted(X, y)[1])[0][0] for X, y in map(columns_and_y, range(6))]
+    assert 0.2 < min(unsure) < 0.9
+
+
+def test_order_of_columns_and_shifts_change_nothing():
+    X, y = columns_and_y(4)
+    first = fitted(X, y)[0].inclusion_probability_
+    assert_allclose(fitted(X[:, ::-1], y)[0].inclusion_probability_[::-1], first, atol=1e-8)

@@ -190,9 +190,9 @@ def test_identical_columns_share_one_effect(rows):
     model = DriftRegressor().fit(X, y, time=rows.time)
     assert_finite(model, X)
     assert_allclose(model.coef_path_[:, :2].sum(axis=1), 1.5, atol=0.1)
-    # Documented: one of them takes it, which one is the first updated.
-    assert model.inclusion_probability_[:2].max() > 0.99
-    assert model.inclusion_probability_[:2].min() < 0.5
+    # Documented: which of them has it is hardly known, and neither is called sure or zero.
+    assert model.inclusion_probability_[:2].max() < 0.95
+    assert model.inclusion_probability_[:2].min() > 0.3
 
 
 @pytest.mark.parametrize("value", [0.0, 3.3, -1e6])
@@ -202,7 +202,7 @@ def test_a_constant_y_is_the_intercept(value, intercept, rows):
     model = DriftRegressor(fit_intercept=intercept).fit(rows.X, y, time=rows.time)
     assert_finite(model, rows.X)
     if intercept:
-        assert_allclose(model.coef_path_, 0.0, atol=1e-30)
+        assert_allclose(model.coef_path_, 0.0, atol=1e-28)
         assert_allclose(model.intercept_path_, value, rtol=1e-9, atol=1e-12)
 
 

@@ -125,3 +125,19 @@ def test_the_last_steps_alone_are_remembered(rng):
         history = history.then(step(code, rng.normal(size=(10, 4))))
     assert_array_equal(history.codes, np.arange(20 - MOST_ORIGINS, 20))
     assert history.weights.shape == (MOST_ORIGINS + 1, 4)
+
+
+def spread_after(n_rows: int, found: float) -> float:
+    """The factor after six steps of so many rows, each of which asked for `found`."""
+    history = History.start({"one": 1.0, "other": 1.0})
+    for code in range(6):
+        seen = np.zeros((n_rows, 2)), np.full(n_rows, 1.0 / n_rows)
+        scores = StepScores.of(code, code, seen[0], seen[1] * n_rows, found)
+        history = history.then(scores)
+    return history.spread
+
+
+def test_few_rows_say_little_of_how_wide_forecasts_should_be():
+    assert spread_after(20, 3.0) == spread_after(500, 3.0) > 2.0
+    assert 1.0 < spread_after(1, 3.0) < 1.5
+    assert spread_after(1, 0.3) > 0.8 > spread_after(20, 0.3)

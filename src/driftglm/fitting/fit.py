@@ -170,8 +170,7 @@ def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = No
     prior = plan.settings.prior
     given = getattr(prior, "weights", None) is not None
     kind = {"posterior": prior.posterior, "given_weights": given}
-    choice = settled(plan.extrapolate, n_seen, float(rows.weights.sum()), **kind)
-    # A single row tells little of who predicts better; who names a cycle wants to know of seasons.
+    choice = settled(plan.extrapolate, n_seen, **kind)
     asked = choice if plan.settings.seasonality == "auto" else plan.extrapolate
     cycle = settled_cycle(plan.settings, vectors.axis, n_seen, asked)
     choice = "average" if cycle else choice

@@ -16,7 +16,7 @@ from scipy.special import erf
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.coefficients import Columns, ColumnSizes, SharedFit, Step
-from driftglm.fitting.joint import JointFit
+from driftglm.fitting.joint_fit import JointFit
 from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
 from driftglm.priors.left_out import moved_without_steps

@@ -154,7 +154,9 @@ class History:
         beside a guess of one.
         """
         found = np.array([each.spread for each in self.scores])
-        counts = DISCOUNT ** np.arange(found.size)[::-1]
+        n_rows = np.array([each.n_rows for each in self.scores])
+        # Few rows say little of their spread: less than a guess that is worth a whole step.
+        counts = DISCOUNT ** np.arange(found.size)[::-1] * np.minimum(n_rows / GUESSED_ROWS, 1.0)
         known = np.isfinite(found)
         told = float(np.sum(counts[known] * np.clip(found[known], 1 / MOST_SPREAD, MOST_SPREAD)))
         found_spread = (N_EXPECTED + told) / (N_EXPECTED + float(counts[known].sum()))

@@ -10,16 +10,16 @@ not the path itself, say about the weights.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
-from driftglm.fitting.coefficients import Columns, Step
+from driftglm.fitting.coefficients import Columns
+from driftglm.fitting.joint_fit import JointFit, correlation_of
+from driftglm.fitting.joint_sets import Judged, SetAverages, average_sets
 from driftglm.objective import Bound, Posterior
 from driftglm.priors.mixture import average_inplace, log_evidences_inplace, weights_inplace
 from driftglm.priors.weights import log_weights
@@ -48,54 +48,10 @@ COPIES = 0.95
 """Correlation above which columns are next to copies."""
 MOST_SWEEPS, AGREED = 300, 1e-8
 """Sweeps until means agree, at most, and the squared move, in standard errors, that ends them."""
+TINY = 1e-300
 N_ROUNDS = 2
 FLAT = 1e4
 """Variance that stands for the flat prior of an intercept's constant part, in its scale."""
-
-
-@dataclass(frozen=True)
-class JointFit:
-    """How the errors of m coefficients go together.
-
-    Parameters
-    ----------
-    features
-        (m,) columns of X they belong to.
-    correlation
-        (T, m, m) at every step.
-    static, dynamic, rho
-        (m,), (m, R) and (R,): their prior covariances (see `PathKernels`).
-    gram
-        Square of m (1 + R): what forecasts need (see `JointSolve.ahead`).
-    """
-
-    features: IntArray
-    correlation: FloatArray
-    static: FloatArray
-    dynamic: FloatArray
-    rho: FloatArray
-    gram: FloatArray
-
-    def ahead(self, n_steps: int) -> FloatArray:
-        """(m, m) correlation `n_steps` after the last step."""
-        kernels = PathKernels(self.static, self.dynamic, self.rho)
-        terms = kernels.terms(n_steps)
-        m, count = terms.shape
-        gram = self.gram.reshape(m, count, m, count)
-        taken = np.einsum("ip,ipjq,jq->ij", terms, gram, terms, optimize=False)
-        return _correlation(np.diag(kernels.variance) - taken)
-
-    def applied(self, step: Step, correlation: FloatArray) -> Step:
-        """A step whose coefficients have the variances they have, and are correlated."""
-        deviation = np.sqrt(step.coef_variance[self.features])
-        with one_thread():  # the same digits on any number of threads
-            values, vectors = np.linalg.eigh(correlation)
-        root = deviation[:, None] * vectors * np.sqrt(np.maximum(values, 0.0))
-        joint = np.zeros((step.coef.size, root.shape[1]))
-        joint[self.features] = root
-        own = step.coef_variance.copy()
-        own[self.features] = 0.0
-        return dataclasses.replace(step, coef_variance=own, joint=np.hstack([step.joint, joint]))
 
 
 def joint_posterior(
@@ -116,9 +72,13 @@ def joint_posterior(
         return state, None
     work = _Work(bound, state.copy(), chosen, data, known, columns.has_intercept)
     try:
-        for _ in range(1 if brief else N_ROUNDS):
+        for _ in range(1 if brief or known is not None else N_ROUNDS):
             work.update(work.solve())
+        if known is not None:
+            work.average(known)
         solved = work.solve()
+        if known is not None:
+            work.update(solved)
     except LinAlgError:  # next to no noise, or columns that are multiples of each other
         return state, None
     if known is not None:
@@ -207,7 +167,11 @@ class _Work:
         n_steps = self.data.n_steps
         self.intercepts = [averaged_intercept(float(s), bool(c), n_steps) for s, c in scales]
         self.before = self._eta()
-        self.first_phi = self.state.phi[self.chosen].copy()
+        mine, state = self.chosen, self.state
+        self.first = state.phi[mine].copy(), state.curvature[mine].copy(), state.linear[mine].copy()
+        self.sets: SetAverages | None = None
+        self.averaged, self.given = np.zeros((2, self.chosen.size), dtype=bool)
+        self.inclusion = np.ones(self.chosen.size)
 
     def _eta(self) -> FloatArray:
         """(n_rows,) what paths and intercepts add up to."""
@@ -262,21 +226,54 @@ class _Work:
         state.linear[self.chosen] = b[:n_chosen] / unit
         state.intercept_h, state.intercept_b = h[n_chosen:].copy(), b[n_chosen:].copy()
         # Taken once: counts that follow every path would depend on the order of the columns.
-        counts = self.bound.counts(state) + state.prior_counts
-        for i in self.chosen:
-            self._weigh(int(i), counts)
+        log_pi = self._log_weights()
+        for k, i in enumerate(self.chosen.tolist()):
+            if self.given[k]:
+                self._average(i, state.phi[i])
+                continue
+            self._weigh(i, log_pi[k])
+            if self.averaged[k]:
+                self._include(i, self.inclusion[k])
 
-    def _weigh(self, i: int, counts: FloatArray) -> None:
+    def _log_weights(self) -> FloatArray:
+        """(m, K) log weights of each path's components, by what the other paths say."""
+        state, groups = self.state, self.bound.groups[self.chosen]
+        if self.bound.prior.weights is not None:
+            return state.log_pi[groups]
+        counts = (self.bound.counts(state) + state.prior_counts)[groups]
+        return log_weights(np.maximum(counts - state.phi[self.chosen], 0.0))
+
+    def average(self, known: PathInformation) -> None:
+        """Probabilities of paths that others can stand for, averaged over sets of paths."""
+        state, mine = self.state, self.chosen
+        zero = state.components.is_zero
+        now = state.phi[mine], state.curvature[mine], state.linear[mine]
+        # Each as where it was likelier: alone, or with the others unknown.
+        kept = self.first[0][:, zero].sum(axis=1) < now[0][:, zero].sum(axis=1)
+        phi, *told = (np.where(kept[:, None], *two) for two in zip(self.first, now, strict=True))
+        judged = Judged(state.components, phi, self._log_weights(), self.bound.unit[mine], *told)
+        if (sets := average_sets(known, self._kernels(), judged)) is None:
+            return
+        self.sets, which = sets, sets.which
+        self.averaged[which], self.given[which] = True, sets.doubtful
+        self.inclusion[which] = 1.0 - sets.phi[:, zero].sum(axis=1)
+        state.phi[mine[which]] = sets.phi
+
+    def _weigh(self, i: int, log_pi: FloatArray) -> None:
         """Probabilities of a path's components, and its mean and variance."""
-        state, group = self.state, self.bound.groups[i]
+        state = self.state
         phi, parts = np.empty(state.components.count), np.empty((3, state.components.count))
-        log_pi = state.log_pi[group]
-        if self.bound.prior.weights is None:
-            log_pi = log_weights(np.maximum(counts[group] - state.phi[i], 0.0))
         h, b, evidence = state.curvature[i], state.linear[i], state.evidence[i]
         log_evidences_inplace(h, b, self.tables, evidence, parts)
         weights_inplace(evidence, log_pi, phi)
         state.phi[i] = phi
+        self._average(i, phi)
+
+    def _include(self, i: int, inclusion: float) -> None:
+        """Let a path be in with a given probability, whatever it is then."""
+        phi, zero = self.state.phi[i], self.state.components.is_zero
+        phi *= np.where(zero, 0.0, inclusion / max(phi[~zero].sum(), TINY))
+        phi[zero] = 1.0 - phi.sum()
         self._average(i, phi)
 
     def _average(self, i: int, phi: FloatArray) -> None:
@@ -301,13 +298,19 @@ class _Work:
         joint solve, which knows how uncertain they are. A path that became less likely keeps the
         probabilities it had: of two that look alike either may be in, and if neither were sure to
         be, both would be shrunk. Next to copies keep them anyway: one of them has taken it all.
+        What sets of paths say of inclusion, and of the means of doubtful paths, stays.
         """
         state, chosen, n_chosen = self.state, self.chosen, self.chosen.size
         paths = np.vstack([state.beta[chosen], state.intercept_mean])
         zero = state.components.is_zero
-        kept = self.first_phi[:, zero].sum(axis=1) < state.phi[chosen][:, zero].sum(axis=1)
+        kept = self.first[0][:, zero].sum(axis=1) < state.phi[chosen][:, zero].sum(axis=1)
         kept |= known.alike(n_chosen) > COPIES
-        state.phi[chosen] = np.where(kept[:, None], self.first_phi, state.phi[chosen])
+        kept &= ~self.given
+        if self.sets is not None:
+            paths[:n_chosen][self.given] = self.sets.mean[self.sets.doubtful]
+        state.phi[chosen] = np.where(kept[:, None], self.first[0], state.phi[chosen])
+        for one in np.flatnonzero(self.averaged & kept).tolist():
+            self._include(int(chosen[one]), float(self.inclusion[one]))
         unit, phi = self.bound.unit[chosen], np.ascontiguousarray(state.phi[chosen])
         given = (known.gram, known.linear), (self.tables, phi, unit)
         for _ in range(MOST_SWEEPS):
@@ -315,7 +318,7 @@ class _Work:
                 h = known.gram[:, j, j]
                 rest = np.einsum("tk,kt->t", known.gram[:, j], paths) - h * paths[j]
                 paths[j] = path.posterior(h, known.linear[j] - rest).mean
-            if sweep_inplace(*given, paths) < AGREED:
+            if sweep_inplace(*given, self.given, paths) < AGREED:
                 break
         for k, i in enumerate(chosen.tolist()):
             h, b = state.curvature[i], state.linear[i]
@@ -370,18 +373,9 @@ class _Work:
         paths, always_in = np.flatnonzero(~columns.always_in), np.flatnonzero(columns.always_in)
         return JointFit(
             np.concatenate([paths[self.chosen], always_in]),
-            _correlation(covariance[:, kept][:, :, kept]),
+            correlation_of(covariance[:, kept][:, :, kept]),
             solved.kernels.static[kept],
             solved.kernels.dynamic[kept],
             solved.kernels.rho,
             np.ascontiguousarray(gram[np.ix_(inner, inner)]),
         )
-
-
-def _correlation(covariance: FloatArray) -> FloatArray:
-    """Of covariances (..., m, m); what is certain is correlated with nothing."""
-    variance = np.maximum(np.einsum("...ii->...i", covariance), 0.0)
-    deviation = np.sqrt(np.where(variance > 0, variance, np.inf))
-    out = covariance / deviation[..., :, None] / deviation[..., None, :]
-    np.einsum("...ii->...i", out)[...] = 1.0
-    return cast("FloatArray", np.clip(out, -1.0, 1.0))

@@ -200,9 +200,7 @@ def _shown(contexts: Contexts, plan: TextPlan) -> Passes:
 def _choice(plan: TextPlan, contexts: Contexts, fit: TextFit) -> Extrapolation:
     """How steps after the last are predicted."""
     n_seen = np.unique(contexts.codes).size
-    return settled(
-        plan.extrapolate, n_seen, float(contexts.totals.sum()), posterior=fit.posterior_known
-    )
+    return settled(plan.extrapolate, n_seen, posterior=fit.posterior_known)
 
 
 def _bases(contexts: Contexts, plan: TextPlan, base: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ from driftglm.solvers.base import Run, Solver, SolverResult, StopReason
 from driftglm.solvers.intercepts import average_intercepts
 from driftglm.solvers.journal import Snapshot
 from driftglm.solvers.leaps import creeps, paths_may_leap
-from driftglm.solvers.path_work import PathWork
+from driftglm.solvers.path_work import RARE, PathWork
 from driftglm.solvers.stopping import Movement
 
 INCLUDED = 0.5
@@ -28,8 +28,6 @@ INCLUDED = 0.5
 BOLD, BOLDEST = 10, 300
 """EM steps for the weights taken at once after a pass over all paths: few at first, when the
 evidences are still far from final and a component lost is lost for good, more in later rounds."""
-RARE = 0.1
-"""Paths less likely than this to matter are updated once a round, the others N_INNER times more."""
 N_INNER = 4
 N_LEAPS = 3
 """Leaps in a round, where passes creep."""
@@ -200,11 +198,15 @@ class _Climb:
         """With the variances of groups found, what their effects cost is found again."""
         if self._has_groups:
             for work in self.works:
-                live = work.order[work.state.inclusion[work.order] > RARE]
-                work.account_for_groups(live)
-                for _ in range(N_INNER):
+                # After shortened steps a path that matters may seem to be zero.
+                shortened = not work.problem.family.bounded
+                judged = work.order if shortened else work.live(work.order)
+                work.account_for_groups(judged)
+                work.update(judged)
+                live = work.live(judged) if shortened else judged
+                for _ in range(N_INNER - 1):
                     work.update(live)
-                work.end_at_full_step(live)
+                work.end_at_full_step(judged)
             self._settle()
 
     @property
@@ -326,7 +328,7 @@ class _Climb:
             if self._learns:
                 _learn_weights(self.works)
             for work in self.works:
-                work.update(work.order[work.state.inclusion[work.order] > RARE])
+                work.update(work.live(work.order))
             self._settle()
 
     def learn_boldly(self, n_em_steps: int) -> None:

@@ -20,12 +20,14 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from driftglm._jit import kernel
 from driftglm._threads import one_thread
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.mixture import Tables, average_inplace, log_evidences_inplace
 from driftglm.solvers.joint import JointData, PathKernels
 
 RANK = 1e-12
 """Eigenvalues of a prior covariance below this share of its largest are rounding errors."""
+TOLD = 1e-4
+"""Prior variance times information below which the rows say nothing of a direction of a path."""
 SOLVABLE = 1e-8
 """Directions in which a path moves less than this, as a share of the most, are left out."""
 
@@ -87,9 +89,10 @@ class PathSolve:
         lags = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
         parts = []
         with one_thread():
-            for by_lag in kernels.by_lag(n_steps):
+            for i, by_lag in enumerate(kernels.by_lag(n_steps)):
                 values, vectors = np.linalg.eigh(by_lag[lags])
-                used = values > RANK * max(float(values[-1]), 0.0)
+                told = np.einsum("t,tq->q", known.gram[:, i, i], vectors**2)
+                used = (values > RANK * max(float(values[-1]), 0.0)) & (values * told > TOLD)
                 parts.append(vectors[:, used] * np.sqrt(values[used]))
             owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
             roots = np.hstack(parts)
@@ -97,11 +100,7 @@ class PathSolve:
             for i in range(len(parts)):
                 along = known.gram[:, i, owner] * roots
                 precision[owner == i] += parts[i].T @ along
-            factor, failed = dpotrf(precision, lower=1, overwrite_a=1)
-            if failed:
-                raise LinAlgError("the precision of the paths is not positive definite")
-            inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
+            inverse = precision if not owner.size else _inverse(precision)
         return cls(known, kernels, roots, owner, inverse)
 
     @cached_property
@@ -202,17 +201,27 @@ class PathSolve:
             return score @ fading.T, 0.5 * (gram + gram.T)
 
 
+def _inverse(precision: FloatArray) -> FloatArray:
+    """Of a symmetric matrix that is overwritten."""
+    factor, failed = dpotrf(precision, lower=1, overwrite_a=1)
+    if failed:
+        raise LinAlgError("the precision of the paths is not positive definite")
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+
+
 @kernel
 def sweep_inplace(
     known: tuple[FloatArray, FloatArray],
     prior: tuple[Tables, FloatArray, FloatArray],
+    given: BoolArray,
     paths: FloatArray,
 ) -> float:
     """Set each path to its mean given the others', the probabilities of its components held.
 
     `known` are gram and linear of a `PathInformation`; `prior` the components' tables, phi and the
-    unit of the first paths, which are set: those after them stay. Returns the largest squared move,
-    in units of what is known about the path.
+    unit of the first paths, which are set: those after them stay, and those that are `given`.
+    Returns the largest squared move, in units of what is known about the path.
     """
     gram, linear = known
     tables, phi, unit = prior
@@ -221,6 +230,8 @@ def sweep_inplace(
     evidence, parts = np.empty(n_components), np.empty((3, n_components))
     worst = 0.0
     for i in range(phi.shape[0]):
+        if given[i]:
+            continue
         for t in range(n_steps):
             b[t] = linear[i, t] + gram[t, i, i] * paths[i, t]
             for j in range(paths.shape[0]):
