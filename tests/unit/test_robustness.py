@@ -6,8 +6,10 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from datetime import time as time_of_day
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,7 +27,7 @@ from driftglm.solvers.stopping import Movement
 from driftglm.tables import Table, TableSpec, fit_encoder, iterate_shards, write_shards
 from driftglm.tables.columns import as_floats
 from driftglm.tables.reading import read_data
-from driftglm.tables.writing import check_own, making, note_own
+from driftglm.tables.writing import check_own, making, own_files
 
 
 def rows(rng, n=90):
@@ -137,12 +139,46 @@ def test_a_folder_that_was_made_is_gone_if_nothing_came_of_it(tmp_path):
 
 
 def test_files_of_others_are_not_replaced(tmp_path):
-    (tmp_path / "cache").mkdir()
+    record = "cache/written.json"
     (tmp_path / "table.csv").write_text("mine")
     with pytest.raises(DataError, match="--overwrite"):
-        check_own(tmp_path, ["table.csv"], "cache/written.json")
-    note_own(tmp_path, ["table.csv"], "cache/written.json")
-    check_own(tmp_path, ["table.csv"], "cache/written.json")
+        check_own(tmp_path, ["table.csv"], record)
+    with own_files(tmp_path, record) as draft:
+        (draft / "table.csv").write_text("ours")
+    check_own(tmp_path, ["table.csv"], record)
+    assert (tmp_path / "table.csv").read_text() == "ours"
+    (tmp_path / "table.csv").write_text("changed")
+    with pytest.raises(DataError, match="changed since"):
+        check_own(tmp_path, ["table.csv"], record)
+
+
+@pytest.mark.parametrize("moment", [0, 1, 2])
+def test_what_a_killed_run_leaves_is_known_as_its_own(tmp_path, monkeypatch, moment):
+    """Killed before, between and after the moves; what it drafted is swept by the next run."""
+    names, record, moved = ("a.csv", "b.csv"), "cache/written.json", []
+    for name in names:
+        with own_files(tmp_path, record) as draft:
+            (draft / name).write_text("old")
+    replace = Path.replace
+
+    def killed(self, target):
+        if not str(target).endswith(".json"):
+            if len(moved) == moment:
+                raise KeyboardInterrupt
+            moved.append(target)
+        return replace(self, target)
+
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(Path, "replace", killed)
+        with own_files(tmp_path, record) as draft:
+            for name in names:
+                (draft / name).write_text("new")
+    assert [(tmp_path / name).read_text() for name in names].count("new") == moment
+    check_own(tmp_path, names, record)
+    (tmp_path / "cache" / ".writing-dead").mkdir()
+    with own_files(tmp_path, record) as draft:
+        (draft / "a.csv").write_text("newer")
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["written.json"]
 
 
 def test_control_characters_reach_no_terminal(tmp_path, capsys):
