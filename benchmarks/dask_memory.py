@@ -94,7 +94,8 @@ def main():
         Client(address) as client,
     ):
         small = world(800, asked.features, 4)
-        DriftRegressor(max_iter=2).fit(small[0], small[1], time=small[2])  # libraries, kernels
+        warm = DriftRegressor(max_iter=2, extrapolate="forecast")
+        warm.fit(small[0], small[1], time=small[2])  # libraries, kernels
         X, y, time = world(n_rows, asked.features, n_parts)
         clock.sleep(2.0)
         pids = list(client.run(os.getpid).values())
@@ -102,7 +103,7 @@ def main():
         watch = Watch([own, scheduler, *pids])
         watch.start()
         began = clock.perf_counter()
-        DriftRegressor(max_iter=6).fit(X, y, time=time)
+        DriftRegressor(max_iter=6, extrapolate="forecast").fit(X, y, time=time)
         seconds = clock.perf_counter() - began
         watch.ended.set()
         watch.join()

@@ -2,7 +2,9 @@
 
     python benchmarks/dask_scale.py [--rows 200000] [--features 200] [--workers 1 2] [--paper]
 
-Each fit has its own local cluster. Bytes are those of the arrays in all questions and answers.
+Every number of workers has its own local cluster. Bytes are those of the arrays in all questions
+and answers. Seconds of the clock are the best of --repeats fits, then those of the processors of
+that fit, in this process and on the workers.
 --paper: words at the paper's scale (10,000 columns, 30 million entries), partitions in files,
 and a fit in this process beside those on workers.
 """
@@ -56,10 +58,30 @@ def paper(folder, n_parts):
     for k in range(n_parts):
         sp.save_npz(folder / f"{k}.npz", X[ends[k] : ends[k + 1]].tocsr(), compressed=False)
         parts.append(dask.delayed(sp.load_npz)(folder / f"{k}.npz"))
-    began = clock.perf_counter()
-    DriftRegressor().fit(X, y, time=time)
-    print(f"\nIn this process: {clock.perf_counter() - began:.1f} s\n")
-    return parts, y, time
+    return X, (parts, y, time)
+
+
+def timed(repeats, act, workers=None):
+    """Seconds of the best of several runs, and those of the processors: here, on the workers."""
+
+    def spent():
+        return clock.process_time(), sum(workers().values()) if workers else 0.0
+
+    runs = []
+    for _ in range(repeats):
+        before, began = spent(), clock.perf_counter()
+        act()
+        seconds = clock.perf_counter() - began
+        runs.append((seconds, *(b - a for a, b in zip(before, spent(), strict=True))))
+    return min(runs)
+
+
+def row(name, times, moved=None):
+    """One line of the table."""
+    ends = "| | |"
+    if moved is not None:
+        ends = f"{moved.rounds} | {moved.sent / 1e6:.1f} | {moved.received / 1e6:.1f} |"
+    print(f"| {name} | {' | '.join(f'{each:.2f}' for each in times)} | {ends}", flush=True)
 
 
 def main():
@@ -70,6 +92,7 @@ def main():
     parser.add_argument("--parts", type=int, default=16)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--passes", type=int, default=10)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--paper", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -82,31 +105,32 @@ def main():
 
     engine.Engine.close = closed
     scratch = tempfile.TemporaryDirectory()
-    most = 1000 if asked.paper else asked.passes
-    data = (
-        paper(Path(scratch.name), asked.parts)
-        if asked.paper
-        else world(asked.rows, asked.features, asked.parts)
-    )
-    print("| workers | seconds | rounds | MB to workers | MB to client |\n|---|---|---|---|---|")
+    model = DriftRegressor(max_iter=1000 if asked.paper else asked.passes, extrapolate="forecast")
+    print("| workers | seconds | client | workers | rounds | MB to workers | MB to client |")
+    print("|---|---|---|---|---|---|---|")
+    if asked.paper:
+        here, data = paper(Path(scratch.name), asked.parts)
+        row("none", timed(asked.repeats, lambda: model.fit(here, data[1], time=data[2])))
+        del here
+    else:
+        data = world(asked.rows, asked.features, asked.parts)
+    X, y, time = data
     for n_workers in asked.workers:
         with (
             LocalCluster(
                 n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
             ) as cluster,
-            Client(cluster),
+            Client(cluster) as client,
         ):
             small = world(800, 40, 4)
-            DriftRegressor(max_iter=2).fit(small[0], small[1], time=small[2])  # to warm up
-            X, y, time = data
-            began = clock.perf_counter()
-            DriftRegressor(max_iter=most).fit(X, y, time=time)
-            seconds = clock.perf_counter() - began
-        moved = traffic[-1]
-        print(
-            f"| {n_workers} | {seconds:.1f} | {moved.rounds} | {moved.sent / 1e6:.1f} "
-            f"| {moved.received / 1e6:.1f} |"
-        )
+            warm = DriftRegressor(max_iter=2, extrapolate="forecast")
+            warm.fit(small[0], small[1], time=small[2])
+            times = timed(
+                asked.repeats,
+                lambda: model.fit(X, y, time=time),
+                lambda client=client: client.run(clock.process_time),
+            )
+        row(n_workers, times, traffic[-1])
 
 
 if __name__ == "__main__":

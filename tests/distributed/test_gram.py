@@ -5,7 +5,27 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm.design import ColumnDesign
-from driftglm.distributed.gram import Packed, block_gram, full_gram
+from driftglm.distributed.gram import Packed, block_gram
+from driftglm.distributed.indicators import only_ones
+from driftglm.distributed.pass_kernels import centered_gram
+
+
+def full_gram(triangles, m):
+    """Nothing taken off the columns."""
+    nothing = np.zeros((m, len(triangles)))
+    return centered_gram(triangles * 1.0, nothing, nothing, np.zeros(len(triangles)))
+
+
+def test_gram_matrices_of_centred_columns():
+    rng = np.random.default_rng(3)
+    X, codes, w = rng.normal(size=(50, 4)) + 2.0, np.repeat([0, 1], 25), rng.random(50)
+    design, _ = ColumnDesign.from_matrix(X, codes, 2)
+    center, total = rng.normal(size=(4, 2)), np.bincount(codes, w)
+    triangles = block_gram(design, w).triangles(4)
+    found = centered_gram(triangles, center, design.sums(w), total)
+    for t in range(2):
+        part, weights = X[codes == t] - center[:, t], w[codes == t]
+        assert_allclose(found[:, t], part.T @ (weights[:, None] * part), atol=1e-12)
 
 
 @pytest.mark.parametrize("density", [0.03, 0.6])
@@ -21,6 +41,30 @@ def test_gram_matrices_of_a_block(density, weighted):
         part = X[codes == t]
         scaled = part if w is None else part * w[codes == t, None]
         assert_allclose(found[:, t], part.T @ scaled, atol=1e-12)
+
+
+@pytest.mark.parametrize("density", [0.002, 0.1, 0.9])
+def test_columns_of_ones_are_counted_in_bits(density):
+    """Steps of more and of fewer rows than bits in a word, columns rare and common, and empty."""
+    rng = np.random.default_rng(1)
+    X = (rng.random((1500, 9)) < density * rng.random(9)) * 1.0
+    codes = np.repeat([0, 1, 3], [70, 1400, 30])
+    design, _ = ColumnDesign.from_matrix(X, codes, 4)
+    assert only_ones(design)
+    packed = block_gram(design, None)
+    assert packed.numbers.dtype == np.uint16
+    found = full_gram(packed.triangles(9), 9)
+    for t in range(4):
+        assert_array_equal(found[:, t], X[codes == t].T @ X[codes == t])
+
+
+def test_columns_with_another_value_are_not_counted():
+    X = np.ones((4, 2))
+    X[3, 1] = 2.0
+    design, _ = ColumnDesign.from_matrix(X, np.zeros(4, dtype=np.int64), 1)
+    assert not only_ones(design)
+    found = full_gram(block_gram(design, None).triangles(2), 2)
+    assert_array_equal(found[:, 0], X.T @ X)
 
 
 def test_triangles_with_many_zeros_travel_without_them():

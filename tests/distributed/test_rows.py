@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 from driftglm import DriftClassifier, DriftGLM, DriftPoissonRegressor, DriftRegressor
+from driftglm.design.directions import COLUMNS_PER_DIRECTION
 from driftglm.exceptions import DataError
 from driftglm.priors import Fixed, Learned
 from driftglm.simulate import simulate_panel
@@ -305,6 +306,41 @@ def test_workers_average_as_one_process_does(family, four):
     assert_allclose(far.extrapolation_weights_, near.extrapolation_weights_, rtol=1e-6)
     assert_allclose(far.coef_, near.coef_, rtol=1e-6)
     assert_allclose(far.predict_interval(X), near.predict_interval(X), rtol=1e-6)
+    assert set(four.run(_stores).values()) == {0}
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+@pytest.mark.parametrize("other", [None, 2.0])
+def test_columns_of_ones_are_fitted_as_in_one_process(family, other):
+    """Values are not stored where all of a partition's are one; another partition has others."""
+    rng = np.random.default_rng(9)
+    time = rng.integers(0, 3, 300)
+    X = (rng.random((300, 7)) < [0.02, 0.1, 0.5, 0.9, 0.95, 0.5, 1.0]) * 1.0
+    if other is not None:
+        X[250:] *= other
+    X[:, 5] = np.where(time == 1, 0.0, X[:, 5])
+    eta = 0.5 * time * X[:, 1] + X[:, 2] - X[:, 3]
+    y = rng.poisson(np.exp(eta)) if family == "poisson" else eta + 0.3 * rng.normal(size=300)
+    near, far = (model(family, "learned", max_iter=40) for _ in range(2))
+    groups = rng.integers(0, 40, 300) if other else None
+    fitted(near, X, y, time, groups=groups)
+    fitted(far, da.from_array(sp.csr_matrix(X), (90, -1)), y, time, groups=groups)
+    assert near.coef_path_.any()
+    assert_same(far, near)
+
+
+def test_workers_average_forecasters_with_shared_directions(four):
+    """Rows along directions are found anew for every origin: nobody has the entries at hand."""
+    rng = np.random.default_rng(6)
+    time, n_features = np.repeat(np.arange(5), 60), 5 * COLUMNS_PER_DIRECTION
+    X = (rng.random((300, n_features)) < 0.2) * 1.0
+    y = X @ (0.3 * rng.normal(size=n_features)) + rng.normal(size=300)
+    near, far = (model("gaussian", "learned", extrapolate="average") for _ in range(2))
+    fitted(near, X, y, time)
+    fitted(far, da.from_array(sp.csr_matrix(X), (70, -1)), y, time)
+    assert near.n_iter_ == far.n_iter_
+    assert_allclose(far.extrapolation_scores_, near.extrapolation_scores_, rtol=1e-7)
+    assert_allclose(far.coef_, near.coef_, rtol=0, atol=1e-7)
     assert set(four.run(_stores).values()) == {0}
 
 

@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm.design import ColumnDesign
 from driftglm.distributed import storage
+from driftglm.distributed.messages import Change
 from driftglm.distributed.sources import shape_of
-from driftglm.distributed.worker import Change, Partition
+from driftglm.distributed.worker import Partition
 
 CODES = np.repeat([0, 1], 5)
 

@@ -81,6 +81,7 @@ class ColumnDesign:
     shift: FloatArray
     threads: int = field(default=1, kw_only=True)
     brings_squares: ClassVar[bool] = False
+    at_hand: ClassVar[bool] = True
 
     @classmethod
     def from_matrix(
@@ -191,7 +192,7 @@ class ColumnDesign:
         """(2, n_features, n_timesteps) entries equal to a value that is not zero, their weight."""
         if self._only_ones:
             ones = np.diff(self.segments, axis=1).astype(np.float64), self.sums(weights)
-            return np.asarray(np.stack(ones) * (value != 0.0)[:, None])
+            return np.asarray(np.stack(ones) * (value == 1.0)[:, None])
         out = np.zeros((2, self.n_features, self.n_timesteps))
         entries, parts = self._entries, ranges(self.n_features, self.threads)
         count, pair = kernels.equal_inplace, (out[0], out[1])

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
 from driftglm.design.base import Effects, RowArray
+from driftglm.distributed.storage import with_own_values
 
 
 class LocalCells(NamedTuple):
@@ -38,6 +39,7 @@ def sums_over_cells(
     part: ColumnDesign, curvature: FloatArray | None, local: LocalCells
 ) -> CellPart:
     """Sums of curvature * x over the cells of a partition, x not centred; zeros are left out."""
+    part = with_own_values(part)
     begins, counts = part.segments[:, 0], part.segments[:, -1] - part.segments[:, 0]
     features = np.repeat(np.arange(part.n_features), counts)
     first = np.repeat(begins - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)

@@ -7,8 +7,7 @@ the entries themselves is asked of the workers.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -30,9 +29,10 @@ from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.columns import ROUNDING, without_rounding
 from driftglm.distributed.cells import CellMap, CellSums, CellWork
 from driftglm.distributed.engine import Engine
-from driftglm.distributed.gram import centered_gram, full_gram
+from driftglm.distributed.memory import Memory, Products
+from driftglm.distributed.messages import Change, Told
+from driftglm.distributed.pass_kernels import centered_gram
 from driftglm.distributed.votes import counted
-from driftglm.distributed.worker import Change
 
 N_WEIGHED = 3
 """Squares and sums of all features that are remembered, by curvature."""
@@ -43,29 +43,6 @@ LARGEST_ANSWERS = 4 * 2**20
 MOST_FIXED, MOST_MOVING = 256, 64
 """Features of a block, at most. Where curvatures never change Gram matrices are made once, and a
 large block saves rounds; else they are made anew in every pass, at m products an entry."""
-GRAM_MEMORY = 256 * 2**20
-"""Bytes of Gram matrices that are remembered where curvatures never change."""
-Products = tuple[FloatArray] | tuple[FloatArray, CellSums]
-"""A block's Gram matrix and, where rows belong together, its columns' sums over cells."""
-
-
-@dataclass
-class Memory:
-    """What the client remembers of the workers' answers; all of it could be asked again."""
-
-    weighed: OrderedDict[bytes, tuple[FloatArray, FloatArray]] = field(default_factory=OrderedDict)
-    grams: OrderedDict[bytes, Products] = field(default_factory=OrderedDict)
-    cells: CellMap | None = None
-    usual: dict[bytes, tuple[FloatArray, BoolArray]] = field(default_factory=dict)
-    moments: tuple[Change, FloatArray] | None = None
-    passes: int = 0
-    scores: int = 0
-
-    def keep_gram(self, key: bytes, gram: Products) -> None:
-        """Remember a block's products, forgetting the oldest where there is no room."""
-        self.grams[key] = gram
-        while sum(part.nbytes for each in self.grams.values() for part in each) > GRAM_MEMORY:
-            self.grams.popitem(last=False)
 
 
 @dataclass(frozen=True)
@@ -76,6 +53,7 @@ class WorkerDesign(ColumnDesign):
     memory: Memory = field(default_factory=Memory, repr=False)
     shifted: bool = False
     brings_squares: ClassVar[bool] = True
+    at_hand: ClassVar[bool] = False
 
     @classmethod
     def of(cls, engine: Engine, counts: IntArray, steps: IntArray) -> WorkerDesign:
@@ -333,23 +311,21 @@ class _Pass:
 
     @cached_property
     def _key(self) -> bytes:
-        return _digest(self.rows[1])
+        design = self.design
+        kind = bytes([design.shifted, self.cells is not None])
+        return kind + _digest(self.rows[1]) + _digest(design.center)
 
     def block(self, features: IntArray) -> Iterator[UpdateBlock]:
         """Update some features: their gradient and Gram matrix, and then what became of them."""
         (beta, variance), steps = self.paths, self.rows[2]
         center = self.design.center[features]
-        (gradient, sums), (gram, *sums_over_cells) = self._ask_block(features)
+        gradient, (gram, squares, sums, over_cells) = self._ask_block(features)
         rest = steps[1] - steps[0] * steps[2]
         gradient -= steps[0] * sums + center * rest
-        raw = np.einsum("iti->it", gram).copy()
-        gram = centered_gram(gram, center, sums, steps[2])
-        squares = np.einsum("iti->it", gram)
-        squares = without_rounding(squares, raw) if center.any() else squares.copy()
         before = beta[features], variance[features]
         block = _update(features, gradient, gram, squares)
-        if self.cells is not None:
-            block = self._with_cells(block, sums_over_cells[0], gram)
+        if over_cells is not None:
+            block = self._with_cells(block, over_cells, gram)
         yield block
         if self.cells is not None:
             self.cells.score = block.rows[0][gradient.size :]
@@ -388,26 +364,34 @@ class _Pass:
         return replace(block, columns=(block.columns[0], moves), rows=state, cells=known)
 
     def _ask_block(self, features: IntArray) -> tuple[FloatArray, Products]:
-        """Gradient and sums (2, m, T); the raw Gram matrix (m, T, m) and sums over cells."""
+        """Gradient (m, T) of the columns as they are, and what is known of their pairs."""
         design, memory = self.design, self.design.memory
         key = self._key + features.tobytes()
         known = memory.grams.get(key)
         answers = self._ask(features, gram=known is None)
-        found = design.engine.total([each[0] for each in answers], design.n_timesteps)
         if known is not None:
             memory.grams.move_to_end(key)
-            return found, known
-        m = features.size
+            return design.engine.total(answers, design.n_timesteps), known
+        gradient, sums = design.engine.total([each[0] for each in answers], design.n_timesteps)
+        products = self._products(features, sums, answers)
+        if self.fixed:
+            memory.keep_gram(key, products)
+        return gradient, products
+
+    def _products(self, features: IntArray, sums: FloatArray, answers: Sequence[Told]) -> Products:
+        design, m, center = self.design, features.size, self.design.center[features]
         lower = np.zeros((design.n_timesteps, m * (m + 1) // 2))
         for seen, (_, packed, _) in zip(design.engine.seen, answers, strict=True):
             lower[seen] += packed.triangles(m)
-        products: Products = (full_gram(lower, m),)
+        cells = None
         if self.cells is not None:
-            parts = [each[2] for each in answers]
-            products = (*products, self.cells.where.total(parts, design.n_timesteps))
-        if self.fixed:
-            memory.keep_gram(key, products)
-        return found, products
+            parts = [part for *_, part in answers if part is not None]
+            cells = self.cells.where.total(parts, design.n_timesteps)
+        gram = centered_gram(lower, center, sums, self.rows[2][2])
+        squares = np.einsum("iti->it", gram).copy()
+        if center.any():
+            squares = without_rounding(squares, lower[:, np.arange(m) * np.arange(3, m + 3) // 2].T)
+        return Products(gram, squares, sums, cells)
 
     def _ask(self, features: IntArray | None, *, gram: bool) -> list[Any]:
         engine, (score, curvature, _) = self.design.engine, self.rows

@@ -16,7 +16,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Any
 
@@ -24,7 +24,9 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.distributed.client import Client, Future, dask_distributed
-from driftglm.distributed.worker import LOST, Job, Spec, Summary, Wanted, forget, load, serve
+from driftglm.distributed.messages import Spec, Summary, Wanted
+from driftglm.distributed.wire import NO_ANSWER, Wire
+from driftglm.distributed.worker import LOST, Job, forget, load, serve_as_task
 from driftglm.exceptions import EngineError
 
 PATIENCE = 60.0
@@ -87,6 +89,10 @@ class Engine:
     _worker_of: dict[int, str] = field(default_factory=dict)
     _generations: Counter[int] = field(default_factory=Counter)
     _tidied: int = 0
+
+    @cached_property
+    def _wire(self) -> Wire:
+        return Wire(self.client)
 
     @property
     def count(self) -> int:
@@ -157,23 +163,34 @@ class Engine:
     def _round(self, what: str, todo: dict[int, tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         by_worker, shifted = self._by_worker(todo), self.specs[0].shift is not None
         self.traffic.rounds += 1
-        self.traffic.sent += _size(list(todo.values()))
-        submissions: list[Submission] = []
+        self.traffic.sent += sum(_size([todo[n] for n in part]) for part in by_worker.values())
+        jobs: dict[str, list[Job]] = {
+            worker: [((n, self._generations[n], shifted), what, todo[n]) for n in numbers]
+            for worker, numbers in by_worker.items()
+        }
+        results = self._answers(jobs)
         for worker, numbers in by_worker.items():
-            jobs: list[Job] = [((n, self._generations[n], shifted), what, todo[n]) for n in numbers]
-            submissions.append((worker, partial(self._submit, serve, self.fit_id, jobs)))
-        results = self._finished(submissions)
-        if self.traffic.total - self._tidied > TIDY:
-            # Messages of tasks that are done lie about in reference cycles; Python collects them
-            # by the number of objects, not by their size.
-            self._tidied = self.traffic.total
-            gc.collect()
-        for numbers, (address, answers) in zip(by_worker.values(), results, strict=True):
+            address, answers = results[worker]
             for number, answer in zip(numbers, answers, strict=True):
                 if not isinstance(answer, str):  # else a worker without the partition answered
                     self._worker_of[number] = address
                 self.traffic.received += _size(answer)
                 yield number, answer
+
+    def _answers(self, jobs: dict[str, list[Job]]) -> dict[str, tuple[str, list[Any]]]:
+        """For every worker who answered in its place, and what: asked directly, else by a task."""
+        found = self._wire.ask(self.fit_id, jobs, self._workers, WAKE)
+        out = {worker: (worker, each) for worker, each in found.items() if each is not NO_ANSWER}
+        left = [worker for worker in jobs if worker not in out]
+        tasks = [(w, partial(self._submit, serve_as_task, self.fit_id, jobs[w])) for w in left]
+        if tasks:
+            out |= zip(left, self._finished(tasks), strict=True)
+        if tasks and self.traffic.total - self._tidied > TIDY:
+            # Messages of tasks that are done lie about in reference cycles; Python collects them
+            # by the number of objects, not by their size.
+            self._tidied = self.traffic.total
+            gc.collect()
+        return out
 
     def _by_worker(self, numbers: Iterable[int]) -> dict[str, list[int]]:
         """The partitions of every worker."""
@@ -292,11 +309,15 @@ class Engine:
         return found
 
 
-def _size(value: object) -> int:
-    """Bytes of the arrays in a message."""
+def _size(value: object, seen: set[int] | None = None) -> int:
+    """Bytes of the arrays in a message, in which an array that is named twice travels once."""
+    seen = set() if seen is None else seen
     if isinstance(value, list | tuple):
-        return sum(map(_size, value))
-    return int(value.nbytes) if isinstance(value, np.ndarray) else 0
+        return sum(_size(each, seen) for each in value)
+    if not isinstance(value, np.ndarray) or id(value) in seen:
+        return 0
+    seen.add(id(value))
+    return int(value.nbytes)
 
 
 def announce(client: Client, n_partitions: int) -> None:

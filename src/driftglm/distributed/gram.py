@@ -12,22 +12,25 @@ from driftglm._threads import one_thread
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
 from driftglm.design.base import RowArray
+from driftglm.distributed.indicators import common_counts, only_ones
+from driftglm.distributed.storage import with_own_values
 
 DENSE = 0.1
 """Columns with more entries than this share of their rows are multiplied as dense ones."""
 N_AT_ONCE = 2**20
 """Entries of a dense block at once."""
 INDEX = 4
-"""Bytes of an index beside the 8 of a number."""
+"""Bytes of an index beside those of a number."""
 
 
 class Packed(NamedTuple):
     """Lower triangles (n_steps, m (m + 1) / 2) of symmetric matrices, zeros left out if many.
 
-    `positions` is where the numbers belong; None: everywhere.
+    `positions` is where the numbers belong; None: everywhere. Numbers are counts where all entries
+    are ones.
     """
 
-    numbers: FloatArray
+    numbers: np.ndarray
     positions: np.ndarray | None
     n_steps: int
 
@@ -35,31 +38,28 @@ class Packed(NamedTuple):
         """(n_steps, m (m + 1) / 2)."""
         size, out = m * (m + 1) // 2, self.numbers
         if self.positions is not None:
-            out = np.zeros(self.n_steps * size)
+            out = np.zeros(self.n_steps * size, dtype=self.numbers.dtype)
             out[self.positions] = self.numbers
         return out.reshape(self.n_steps, size)
 
 
 def block_gram(part: ColumnDesign, curvature: FloatArray | None) -> Packed:
     """Sums of curvature * x_i x_j of a block's columns, x not centred."""
-    m, n_steps = part.n_features, part.n_timesteps
-    lower = np.tril_indices(m)
-    flat = np.empty(n_steps * lower[0].size)
-    with one_thread():  # the same digits on any number of threads
-        for t, out in enumerate(flat.reshape(n_steps, lower[0].size)):
-            out[:] = _of_step(part, curvature, t)[lower]
-    positions = np.flatnonzero(flat)
-    if flat.size < np.iinfo(np.uint32).max and positions.size * (8 + INDEX) < 8 * flat.size:
+    n_steps = part.n_timesteps
+    counted = curvature is None and only_ones(part)
+    flat = (common_counts(part) if counted else _triangles(part, curvature)).ravel()
+    positions, each = np.flatnonzero(flat), flat.itemsize
+    if flat.size < np.iinfo(np.uint32).max and positions.size * (each + INDEX) < flat.nbytes:
         return Packed(flat[positions], positions.astype(np.uint32), n_steps)
     return Packed(flat, None, n_steps)
 
 
-def full_gram(triangles: FloatArray, m: int) -> FloatArray:
-    """(m, n_steps, m) symmetric: [i, t, j] from lower triangles."""
-    lower = np.tril_indices(m)
-    out = np.empty((m, triangles.shape[0], m))
-    out[lower[0], :, lower[1]] = triangles.T
-    out[lower[1], :, lower[0]] = triangles.T
+def _triangles(part: ColumnDesign, curvature: FloatArray | None) -> FloatArray:
+    lower, part = np.tril_indices(part.n_features), with_own_values(part)
+    out = np.empty((part.n_timesteps, lower[0].size))
+    with one_thread():  # the same digits on any number of threads
+        for t, triangle in enumerate(out):
+            triangle[:] = _of_step(part, curvature, t)[lower]
     return out
 
 
@@ -114,14 +114,3 @@ def _fill_inplace(
             block[rows[k] - first, i] = values[k]
             k += 1
         position[i] = k
-
-
-def centered_gram(
-    gram: FloatArray, center: FloatArray, sums: FloatArray, total: FloatArray
-) -> FloatArray:
-    """(m, T, m) of the centred columns: G - c_i s_j - s_i c_j + c_i c_j S."""
-    if not center.any():
-        return gram
-    c, s = center[:, :, None], sums[:, :, None]
-    both = c * (total[:, None] * center.T)[None]
-    return np.asarray(gram - c * sums.T[None] - s * center.T[None] + both)

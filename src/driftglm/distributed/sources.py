@@ -28,11 +28,15 @@ N_EACH = 2
 
 @dataclass(frozen=True)
 class Blocks:
-    """Rows in parts: each an array, or a `Delayed` or `Future` of one, with its number of rows."""
+    """Rows in parts: each an array, or a `Delayed` or `Future` of one, with its number of rows.
+
+    `names` are those of the columns, if all have one.
+    """
 
     parts: list[Any]
     sizes: IntArray
     n_columns: int
+    names: tuple[str, ...] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -57,7 +61,17 @@ def blocks_of(X: MatrixLike, client: Client) -> Blocks:
     if not _is_dask(X):
         return _of_array(X, client)
     # A class is asked: a Delayed itself has any attribute.
-    return _of_collection(X, client) if hasattr(type(X), "ndim") else _measured([X], client)
+    return _of_collection(X, client) if is_collection(X) else _measured([X], client)
+
+
+def is_rows(X: object) -> bool:
+    """Whether rows are Dask's: an array or frame, Delayed or Futures, or a list of the latter."""
+    return _is_dask(X) or _is_listed(X)
+
+
+def is_collection(X: object) -> bool:
+    """Whether it is an array or a frame of Dask."""
+    return _is_dask(X) and hasattr(type(X), "ndim")
 
 
 def to_vector(values: object) -> Any:
@@ -99,7 +113,8 @@ def _of_collection(X: Remote, client: Client) -> Blocks:
 
 def _measured(parts: list[Any], client: Client) -> Blocks:
     started = [client.compute(p) if hasattr(p, "__dask_graph__") else p for p in parts]
-    shapes = client.gather([client.submit(shape_of, part, pure=False) for part in started])
+    asked = [client.submit(_shape_and_names, part, pure=False) for part in started]
+    shapes, names = zip(*client.gather(asked), strict=True)
     first = shapes[0][1]
     for k, (_, width) in enumerate(shapes):
         if width < 0:
@@ -111,7 +126,13 @@ def _measured(parts: list[Any], client: Client) -> Blocks:
                 f"partition {k} has {width} columns but partition 0 has {first}; all "
                 "partitions of X must have the same columns."
             )
-    return Blocks(parts, np.array([rows for rows, _ in shapes], dtype=np.int64), first)
+        if names[k] != names[0]:
+            raise DataError(
+                f"the columns of partition {k} are not named as those of partition 0; all "
+                "partitions of X must have the same columns, in the same order."
+            )
+    sizes = np.array([rows for rows, _ in shapes], dtype=np.int64)
+    return Blocks(parts, sizes, first, names[0])
 
 
 def _of_array(given: MatrixLike, client: Client) -> Blocks:
@@ -127,7 +148,8 @@ def _of_array(given: MatrixLike, client: Client) -> Blocks:
     count = max(1, min(n_rows, max(N_EACH * n_workers, -(-size // BLOCK_BYTES))))
     bounds = np.linspace(0, n_rows, count + 1).astype(np.int64)
     rows = X.iloc if hasattr(X, "iloc") else X
-    return Blocks([rows[a:b] for a, b in pairwise(bounds)], np.diff(bounds), n_columns)
+    parts = [rows[a:b] for a, b in pairwise(bounds)]
+    return Blocks(parts, np.diff(bounds), n_columns, _names(X))
 
 
 def shard_blocks(shards: Shards, given: dict[str, object]) -> tuple[Blocks, dict[str, Any]]:
@@ -156,6 +178,16 @@ def folder_of(X: object) -> Shards | None:
     if isinstance(X, Shards):
         return X
     return Shards(Path(X)) if isinstance(X, str | os.PathLike) else None
+
+
+def _shape_and_names(block: Any) -> tuple[tuple[int, int], tuple[str, ...] | None]:
+    return shape_of(block), _names(block)
+
+
+def _names(block: Any) -> tuple[str, ...] | None:
+    """Names of the columns of a frame if all are texts, as scikit-learn has it."""
+    names = list(getattr(block, "columns", []))
+    return tuple(names) if names and all(isinstance(name, str) for name in names) else None
 
 
 def shape_of(block: MatrixLike) -> tuple[int, int]:

@@ -6,6 +6,7 @@ Files are read with plain reads, never mapped: mapped pages count as a worker's 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
-from driftglm.design.base import RowArray
+from driftglm.design.base import Entries, RowArray
 
 N_AT_ONCE = 2**20
 """Entries read at once where all columns are gone through, 12 MiB of them."""
@@ -32,11 +33,17 @@ class Columns(Protocol):
     def take(self, features: IntArray) -> ColumnDesign:
         """Some columns, not centred."""
 
+    def entries(self, features: IntArray) -> tuple[Entries, IntArray]:
+        """Entries that hold those of some columns, and which of them these are."""
+
     def pieces(self) -> Iterator[IntArray]:
         """All features, as many at a time as may be in memory."""
 
     def replace(self, features: IntArray, values: FloatArray) -> None:
         """Other values for the entries of some columns, in the order of `take`."""
+
+    def store_ones(self) -> None:
+        """Store values that were left out as they are all one, so that they can be replaced."""
 
     def drop(self) -> None:
         """Free what is held."""
@@ -59,6 +66,10 @@ class MemoryColumns:
         segments = np.ascontiguousarray(self.design.segments[features])
         return _plain(self.design.values, self.design.rows, segments, self.design.step_offsets)
 
+    def entries(self, features: IntArray) -> tuple[Entries, IntArray]:
+        """All there are."""
+        return (self.design.values, self.design.rows, self.design.segments), features
+
     def pieces(self) -> Iterator[IntArray]:
         """All at once."""
         yield np.arange(self.design.n_features)
@@ -66,6 +77,10 @@ class MemoryColumns:
     def replace(self, features: IntArray, values: FloatArray) -> None:
         """`values` were changed in place: nothing remains to be done."""
         del features, values
+
+    def store_ones(self) -> None:
+        """Values are left out where all entries are ones."""
+        self.design = with_values(self.design)
 
     def drop(self) -> None:
         """Nothing but the reference is held."""
@@ -76,6 +91,7 @@ class FileColumns:
 
     def __init__(self, design: ColumnDesign, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
+        design = with_values(design)
         self.folder, self.step_offsets = folder, design.step_offsets
         self.width = design.segments.shape[1]
         for name in ("values", "rows", "segments"):
@@ -101,6 +117,11 @@ class FileColumns:
         joined = np.concatenate(values), np.concatenate(rows), np.concatenate(segments)
         return _plain(*joined, self.step_offsets)
 
+    def entries(self, features: IntArray) -> tuple[Entries, IntArray]:
+        """Those of these columns, read from the files."""
+        part = self.take(features)
+        return (part.values, part.rows, part.segments), np.arange(features.size)
+
     def replace(self, features: IntArray, values: FloatArray) -> None:
         """Write the values back."""
         with (self.folder / "values").open("r+b") as stream:
@@ -109,6 +130,9 @@ class FileColumns:
                 stream.seek(8 * first)
                 stream.write(values[start : start + count].tobytes())
                 start += count
+
+    def store_ones(self) -> None:
+        """They have been from the start."""
 
     def drop(self) -> None:
         """Delete the files."""
@@ -127,6 +151,26 @@ class FileColumns:
     def _read(self, name: str, kind: type[np.generic], first: int, count: int) -> np.ndarray:
         offset = np.dtype(kind).itemsize * first
         return np.fromfile(self.folder / name, kind, count, offset=offset)
+
+
+def with_values(design: ColumnDesign) -> ColumnDesign:
+    """The same design with the values that are left out where all entries are ones."""
+    if design.values.size == design.rows.size:
+        return design
+    return dataclasses.replace(design, values=np.ones(design.rows.size))
+
+
+def with_own_values(part: ColumnDesign) -> ColumnDesign:
+    """The same for some columns of many: no entries but theirs."""
+    if part.values.size == part.rows.size:
+        return part
+    begins, counts = part.segments[:, 0], part.segments[:, -1] - part.segments[:, 0]
+    first = np.cumsum(counts) - counts
+    chosen = np.arange(counts.sum()) + np.repeat(begins - first, counts)
+    segments = part.segments - (begins - first)[:, None]
+    return dataclasses.replace(
+        part, values=np.ones(chosen.size), rows=part.rows[chosen], segments=segments
+    )
 
 
 def _plain(

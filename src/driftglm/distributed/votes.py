@@ -8,6 +8,7 @@ import numpy as np
 
 from driftglm._typing import FloatArray, IntArray
 from driftglm.design import ColumnDesign
+from driftglm.distributed.storage import with_values
 
 
 def told(
@@ -17,10 +18,11 @@ def told(
     value: FloatArray | None,
 ) -> FloatArray:
     """On a worker: a method of all features, which may take a number for each."""
-    found = [
-        getattr(part, what)(*([] if value is None else [value[features]]), weights)
-        for features, part in parts
-    ]
+    found = []
+    for features, part in parts:
+        some = with_values(part) if what == "weighed_about" else part
+        given = [] if value is None else [value[features]]
+        found.append(getattr(some, what)(*given, weights))
     return np.concatenate(found, axis=1)
 
 

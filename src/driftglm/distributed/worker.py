@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,13 @@ from driftglm._typing import BoolArray, FloatArray, IntArray, MatrixLike
 from driftglm.data.matrices import dense, refuse_broken
 from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
-from driftglm.distributed.gram import Packed, block_gram
+from driftglm.distributed.gram import block_gram
+from driftglm.distributed.indicators import only_ones
+from driftglm.distributed.messages import Change, Spec, Start, Summary, Told, Wanted
+from driftglm.distributed.pass_kernels import gradient_inplace, move_inplace
 from driftglm.distributed.storage import SHARE, Columns, FileColumns, MemoryColumns
 from driftglm.distributed.votes import told
+from driftglm.distributed.wire import listen
 
 LOST, UNTOLD = "lost", "untold"
 """Answers of a worker without the partition, and of one without what it was told about it."""
@@ -39,85 +43,6 @@ LOST, UNTOLD = "lost", "untold"
 
 class Untold(Exception):  # noqa: N818 (not an error: the client tells again)
     """The worker has the partition, but not what it was told earlier."""
-
-
-@dataclass(frozen=True)
-class Spec:
-    """What a worker must know to make a partition of a block of rows.
-
-    Parameters
-    ----------
-    codes, n_steps
-        Step of every row that is used, counted among the steps this partition has rows of.
-    chosen
-        Rows that are used; None: all.
-    ordinary
-        Columns that are used; None: all.
-    shift, constant
-        What to take off the entries of every column, and columns of which nothing is left then;
-        None: not yet known.
-    owner
-        The estimator to name in messages.
-    """
-
-    codes: IntArray
-    n_steps: int
-    chosen: IntArray | None
-    ordinary: IntArray | None
-    owner: str
-    shift: FloatArray | None = None
-    constant: IntArray | None = None
-
-
-class Wanted(NamedTuple):
-    """What the client wants of a block when it is first read: some rows, some columns."""
-
-    rows: IntArray
-    columns: IntArray
-
-
-class Summary(NamedTuple):
-    """What the client must know of a block: its shape, its ranges, and what it wanted.
-
-    `counts` (n_ordinary, n_steps) are entries, `totals` sums of all columns.
-    """
-
-    low: FloatArray | None
-    high: FloatArray | None
-    counts: IntArray
-    rows: Any
-    columns: FloatArray
-    totals: FloatArray
-
-
-class Change(NamedTuple):
-    """What an update did to a block of paths, at all steps or at those of a partition.
-
-    `more` are variance and center of the features, where the moments of eta are wanted.
-    """
-
-    features: IntArray
-    beta: FloatArray
-    more: tuple[FloatArray, ...] = ()
-
-    def used(self) -> Change:
-        """The same for those features alone that changed at all."""
-        some = np.any([part.any(axis=1) for part in (self.beta, *self.more[:1])], axis=0)
-        return Change(self.features[some], self.beta[some], tuple(part[some] for part in self.more))
-
-    def at(self, steps: IntArray) -> Change:
-        """The same at some steps."""
-        more = tuple(part[:, steps] for part in self.more)
-        return Change(self.features, self.beta[:, steps], more)
-
-    def same(self, other: Change) -> bool:
-        """Whether features, paths and variances are equal."""
-        pairs = zip((*self[:2], *self.more[:1]), (*other[:2], *other.more[:1]), strict=True)
-        return all(np.array_equal(one, two) for one, two in pairs)
-
-
-Start = tuple[FloatArray, FloatArray | None, bool, LocalCells | None]
-"""Score and curvature (None: ones) of rows, whether moments are wanted, and the rows' cells."""
 
 
 @dataclass
@@ -136,13 +61,11 @@ class PassState:
 
     def apply(self, columns: Columns, change: Change) -> None:
         """Bring score and moments up to date with a change."""
-        part = columns.take(change.features)
-        moved = part.eta(change.beta)
+        entries, features = columns.entries(change.features)
+        curvature = np.empty(0) if self.curvature is None else self.curvature
+        move_inplace(entries, features, change.beta, curvature, self.score)
         if self.moments is not None:
-            _add_moments_inplace(part, change, self.moments)
-        if self.curvature is not None:
-            moved *= self.curvature
-        self.score -= moved
+            _add_moments_inplace(columns.take(change.features), change, self.moments)
         self.done += 1
 
 
@@ -205,8 +128,7 @@ class Partition:
 
     def ranges(self) -> FloatArray:
         """(2, n_features) least and largest entry, infinite where there is none."""
-        found = [(x.min(initial=np.inf), x.max(initial=-np.inf)) for _, x in self._entries()]
-        return np.asarray(found, dtype=np.float64).reshape(-1, 2).T
+        return np.concatenate([_ranges(part) for _, part in self._features], axis=1)
 
     def residual(self, shift: FloatArray) -> FloatArray:
         """(n_features,) largest entry once a number is taken off those of every column."""
@@ -222,6 +144,8 @@ class Partition:
         """
         if self.shifted:
             return
+        if shift.any():
+            self.columns.store_ones()
         zero = np.isin(np.arange(shift.size), constant)
         for i, entries in self._entries((shift != 0) | zero, write=True):
             entries[:] = 0.0 if zero[i] else entries - shift[i]
@@ -235,7 +159,9 @@ class Partition:
             features = piece if chosen is None else piece[chosen[piece]]
             part = self.columns.take(features)
             for k, i in enumerate(features):
-                yield int(i), part.values[part.segments[k, 0] : part.segments[k, -1]]
+                first, last = part.segments[k, 0], part.segments[k, -1]
+                ones = part.values.size < part.rows.size
+                yield int(i), np.ones(last - first) if ones else part.values[first:last]
             if write:
                 self.columns.replace(features, part.values)
 
@@ -247,10 +173,10 @@ class Partition:
         changes: list[Change],
         features: IntArray | None,
         gram: bool,
-    ) -> tuple[FloatArray, Packed | None, CellPart | None] | FloatArray:
-        """A block's gradient, sums and Gram matrix after some changes; no features: the end.
+    ) -> FloatArray | Told:
+        """A block's gradient after some changes; with its Gram matrix what else is wanted once.
 
-        With the Gram matrix come sums over cells, where rows belong together.
+        No features: the end of the pass, of which the rows are wanted.
         """
         if start is not None:
             score, curvature, moments, cells = start
@@ -264,12 +190,14 @@ class Partition:
         if features is None:
             self.run = None
             return run.score if run.moments is None else run.moments
+        gradient = np.empty((features.size, self.step_offsets.size - 1))
+        gradient_inplace(*self.columns.entries(features), run.score, gradient)
+        if not gram:
+            return gradient
         part = self.columns.take(features)
         weights = np.ones(self.n_rows) if run.curvature is None else run.curvature
-        found = np.stack([part.gradient(run.score), part.sums(weights)])
-        if not gram:
-            return found, None, None
         sums = None if run.cells is None else sums_over_cells(part, run.curvature, run.cells)
+        found = np.stack([gradient, part.sums(weights)])
         return found, block_gram(part, run.curvature), sums
 
     def cell_sums(
@@ -370,7 +298,7 @@ def load(
     )
     chosen = X if spec.chosen is None else X[spec.chosen]
     ordinary = chosen if spec.ordinary is None else chosen[:, spec.ordinary]
-    design, _ = ColumnDesign.from_matrix(ordinary, spec.codes, spec.n_steps)
+    design, _ = ColumnDesign.from_matrix(ordinary, spec.codes, spec.n_steps, compact=True)
     counts = np.diff(design.segments, axis=1)
     store = _store(fit_id)
     if store is not None:
@@ -378,24 +306,46 @@ def load(
             store.add(*version, design, spec)
     if wanted is None:
         return str(_worker().address), None
-    ends = (chosen.min(axis=0), chosen.max(axis=0)) if chosen.shape[0] else ()
-    low, high = (dense(each).ravel() for each in ends) if ends else (None, None)
+    low, high = _ends(chosen, design, spec) if chosen.shape[0] else (None, None)
     columns, totals = dense(chosen[:, wanted.columns]), np.asarray(chosen.sum(axis=0)).ravel()
     found = Summary(low, high, counts, ordinary[wanted.rows], columns, totals)
     return str(_worker().address), found
+
+
+def _ranges(part: ColumnDesign) -> FloatArray:
+    """(2, n_features) least and largest entry, infinite where there is none."""
+    ones = np.ones(part.n_features)
+    low, high = (ones, ones) if only_ones(part) else part.entry_ranges()
+    none = part.segments[:, 0] == part.segments[:, -1]
+    return np.stack([np.where(none, np.inf, low), np.where(none, -np.inf, high)])
+
+
+def _ends(chosen: Any, design: ColumnDesign, spec: Spec) -> tuple[FloatArray, FloatArray]:
+    """Least and largest value of every column, zeros included."""
+    if spec.ordinary is not None:
+        low, high = (dense(each).ravel() for each in (chosen.min(axis=0), chosen.max(axis=0)))
+        return low, high
+    (low, high), count = _ranges(design), design.segments[:, -1] - design.segments[:, 0]
+    some = count < design.n_rows
+    return np.where(some, np.minimum(low, 0.0), low), np.where(some, np.maximum(high, 0.0), high)
 
 
 Job = tuple[tuple[int, int, bool], str, tuple[Any, ...]]
 """Partition, its generation and whether it is shifted; what to do, arguments."""
 
 
-def serve(fit_id: str, jobs: list[Job]) -> tuple[str, list[Any]]:
-    """Do jobs on some partitions, one after the other; returns this worker's address too."""
+def serve(fit_id: str, jobs: list[Job]) -> list[Any]:
+    """Do jobs on some partitions, one after the other."""
     store = _STORES.get(fit_id)
     if store is None:
-        return str(_worker().address), [LOST] * len(jobs)
+        return [LOST] * len(jobs)
     with store.lock:
-        return str(_worker().address), [_answer(store, job) for job in jobs]
+        return [_answer(store, job) for job in jobs]
+
+
+def serve_as_task(fit_id: str, jobs: list[Job]) -> tuple[str, list[Any]]:
+    """The same on whatever worker this is, whose address is returned too."""
+    return str(_worker().address), serve(fit_id, jobs)
 
 
 def _answer(store: Store, job: Job) -> Any:
@@ -435,6 +385,7 @@ def _store(fit_id: str) -> Store | None:
             return None
         if fit_id not in _STORES:
             worker = _worker()
+            listen(worker, serve)
             limit = getattr(worker.memory_manager, "memory_limit", None)
             folder = Path(worker.local_directory) / f"driftglm-{fit_id}"
             psutil: Any = import_module("psutil")  # distributed needs it too

@@ -12,6 +12,8 @@ from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLik
 from driftglm._warnings import warn
 from driftglm.data.frames import check_matrix
 from driftglm.data.timesteps import TimeAxis
+from driftglm.distributed.prediction import by_block
+from driftglm.distributed.sources import is_rows
 from driftglm.estimators.time_column import split_time
 from driftglm.exceptions import DataWarning
 from driftglm.families import Family
@@ -62,6 +64,8 @@ class LinearPredictor:
 
     def _eta_means(self, X: MatrixLike, time: VectorLike, groups: VectorLike = None) -> FloatArray:
         """(n_rows, n_responses) eta of every row, with the coefficients of its step or the next."""
+        if is_rows(X):
+            return np.asarray(by_block(self, "_eta_means", X, time, groups))
         rows, codes = self._read_new(X, time)
         mean = eta_means(self._forecaster, rows, codes, hold=self._holds)
         if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
@@ -78,6 +82,8 @@ class LinearPredictor:
         drift: bool = True,
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of eta: (n_rows,), or (n_rows, K) with a response for every class."""
+        if is_rows(X):
+            return self._moments_by_block(X, (time, exposure, groups), drift=drift)
         rows, codes = self._read_new(X, time)
         mean, variance = eta_moments(self._forecaster, rows, codes, hold=self._holds, drift=drift)
         if (numbers := self._group_numbers(groups, rows.shape[0])) is not None:
@@ -87,6 +93,17 @@ class LinearPredictor:
         if self.family_.coupled:
             return mean, variance
         return mean[:, 0] + exposures, variance[:, 0]
+
+    def _moments_by_block(
+        self, X: Any, vectors: tuple[VectorLike, ...], *, drift: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        mean, variance = by_block(self, "_moments_of", X, *vectors, drift=drift)
+        return mean, variance
+
+    def _moments_of(
+        self, X: Any, time: VectorLike, exposure: VectorLike, groups: VectorLike, *, drift: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        return self._eta_moments(X, time, exposure, groups=groups, drift=drift)
 
     def _mean(
         self,

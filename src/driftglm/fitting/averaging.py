@@ -209,7 +209,7 @@ class _FoundDirections:
             whole = self.rows.design()[0]
             # Far from zero a difference of two projections would lose digits.
             near = isinstance(design, ColumnDesign) and not design.shift.any()
-            if directions.basis.size and near and isinstance(whole, ColumnDesign):
+            if directions.basis.size and near and isinstance(whole, ColumnDesign) and whole.at_hand:
                 directions = replace(directions, projected=whole.project(directions.basis))
             self.last, self.n_rows = directions, n_rows
         return self.last

@@ -105,6 +105,8 @@ def fit_given(estimator: BaseEstimator, X: MatrixLike, given: Given, plan: Plan)
     reading, workers = plan.reading, plan.workers
     if workers.wanted(X):
         with rows_on_workers(X, given, reading, workers) as (far, vectors):
+            if far.names is not None:
+                estimator.feature_names_in_ = far.names
             return _fitted(far, vectors, plan)
     X, y = checked(estimator, X, given.y, reading, reset=True)
     vectors = read_vectors(reading, dataclasses.replace(given, y=y), len(y))

@@ -21,8 +21,8 @@ from driftglm.distributed import sources
 from driftglm.distributed.client import Client, client_for, engine_errors
 from driftglm.distributed.design import WorkerDesign
 from driftglm.distributed.engine import Engine, announce
+from driftglm.distributed.messages import Spec, Summary, Wanted
 from driftglm.distributed.sources import Blocks
-from driftglm.distributed.worker import Spec, Summary, Wanted
 from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import FilePath, resuming_advice
 from driftglm.fitting.coefficients import Step
@@ -123,6 +123,12 @@ class WorkerRows(Rows):
             variance += np.einsum("nr,nr->n", shared, shared)
         return mean, variance
 
+    @property
+    def names(self) -> np.ndarray | None:
+        """Those of the columns, if X is a frame."""
+        found = self.blocks.blocks.names
+        return None if found is None else np.array(found, dtype=object)
+
     def close(self) -> None:
         """Let the workers free what they hold for this source."""
         self.raw.engine.close()
@@ -217,7 +223,7 @@ def rows_on_workers(
 def open_rows(opened: OpenBlocks) -> WorkerRows:
     """Have the workers load the rows that are used."""
     reading, blocks = opened.reading, opened.blocks
-    always_in = reading.mask("always_in", blocks.n_columns, None)
+    always_in = reading.mask("always_in", blocks.n_columns, blocks.names)
     used = opened.vectors.take(opened.used_rows)
     n_steps = used.axis.n_timesteps if opened.whole else int(used.codes.max()) + 1
     engine, wanted, chosen = _engine(opened, always_in)
@@ -226,7 +232,7 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
         low = np.min([each.low for each in summaries if each.low is not None], axis=0)
         high = np.max([each.high for each in summaries if each.high is not None], axis=0)
         if opened.whole:
-            check_ranges(low, high, None, intercept=reading.intercept)
+            check_ranges(low, high, blocks.names, intercept=reading.intercept)
         order = np.argsort(used.codes, kind="stable").astype(np.int64)
         steps = np.searchsorted(used.codes[order], np.arange(n_steps + 1))
         sample = _sample(summaries, wanted, chosen)
@@ -236,8 +242,8 @@ def open_rows(opened: OpenBlocks) -> WorkerRows:
             **used.for_rows(),
             n_timesteps=n_steps,
             always_in=always_in,
-            static=reading.mask("static", blocks.n_columns, None),
-            kinds=reading.kinds(blocks.n_columns, None),
+            static=reading.mask("static", blocks.n_columns, blocks.names),
+            kinds=reading.kinds(blocks.n_columns, blocks.names),
             intercept=reading.intercept,
             raw=WorkerDesign.of(engine, counts.astype(np.int64), steps.astype(np.int64)),
             order=order,
