@@ -246,3 +246,20 @@ def test_a_pipe_among_shards_is_refused_at_once(tmp_path):
     os.mkfifo(part)
     with pytest.raises(DataError, match="no regular file"):
         list(iterate_shards(tmp_path / "s"))
+
+
+@pytest.mark.parametrize("change", [lambda c: c[None], lambda c: c[:1], lambda c: c[[0, 0, 1]]])
+def test_a_model_file_with_other_classes_than_probabilities_is_refused(tmp_path, rng, change):
+    X, t = rows(rng)
+    model = DriftClassifier().fit(X, X[:, 0] > 0, time=t)
+    model.classes_ = change(model.classes_)
+    model.save(tmp_path / "m.drift")
+    with pytest.raises(DamagedFileError, match=r"as many classes as prob|do not work together"):
+        load(tmp_path / "m.drift")
+
+
+def test_texts_that_a_file_holds_as_bytes_are_texts(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"c": [b"a", b"\xff", None], "x": [1.0, 2.0, 3.0]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert read_data(tmp_path / "a.parquet").frame["c"].tolist()[:2] == ["a", "\\xff"]

@@ -148,11 +148,25 @@ def _read_file(path: Path, as_text: tuple[str, ...], layout: Layout) -> Table:
         frame = with_index(frame)
     else:
         frame = with_index(read_table(path, as_text))
+    frame = frame if kind in DELIMITED else _decoded(frame)
     frame, more = _without_empty_end(frame)
     said = [*said, *more]
     check_header([str(name) for name in frame.columns], path.name)
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     return Table(frame, path.name, path=path, layout=layout, said=tuple(said))
+
+
+def _decoded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Texts that a file holds as bytes, as texts."""
+
+    def text(cell: object) -> object:
+        return cell.decode(errors="backslashreplace") if isinstance(cell, bytes) else cell
+
+    out = frame.copy(deep=False)
+    for k, kind in enumerate(frame.dtypes):
+        if kind.kind == "O" and any(isinstance(cell, bytes) for cell in frame.iloc[:, k]):
+            out.isetitem(k, frame.iloc[:, k].map(text).to_numpy())
+    return out
 
 
 def _without_empty_end(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
