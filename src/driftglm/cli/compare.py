@@ -105,7 +105,7 @@ def command(  # noqa: PLR0913
     """
     from driftglm.report import write_report
     from driftglm.tables.comparing import DEFAULT, compare_table
-    from driftglm.tables.writing import check_own, check_writable, making, note_own
+    from driftglm.tables.writing import check_own, check_writable, making, own_files
 
     cycle = opt.cycle(seasonality)
     folder = check_writable(output, folder=True)
@@ -128,11 +128,11 @@ def command(  # noqa: PLR0913
     if "learned" in comparison.models:
         params = {"seasonality": cycle, "inference": opt.inference(draws)}
         model = _fit_all(table, spec, rows, kinds, params)
-    save_results(comparison, folder)
-    with console.report_optional():
-        title, page = f"Models compared on {data.name}", folder / "report.html"
-        write_report(page, comparison=comparison, model=model, title=title)
-    note_own(folder, RESULTS, OWN)
+    with own_files(folder, OWN) as draft:
+        save_results(comparison, draft)
+        with console.report_optional():
+            title, page = f"Models compared on {data.name}", draft / "report.html"
+            write_report(page, comparison=comparison, model=model, title=title)
     if json:
         print_json(as_json(comparison) | {"folder": str(folder)})
         return
