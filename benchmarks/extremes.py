@@ -245,12 +245,12 @@ def inputs():
         os.mkfifo(folder / "pipe.csv")
         (folder / "device.csv").symlink_to("/dev/zero")
         (folder / "a.svm").write_text("1 20000000:1\n" * 11)
-        befores = {"pipe.csv": "blocks for ever", "device.csv": "fills the memory"}
+        earlier = {"pipe.csv": "blocks for ever", "device.csv": "fills the memory"}
         for path in ("pipe.csv", "device.csv", "a.svm"):
             began = clock.perf_counter()
             code, _, err = commands.run(["fit", str(folder / path), "-o", str(folder / "m")])
             now = f"code {code} in {clock.perf_counter() - began:.1f} s: {err.strip()[7:60]}..."
-            yield f"`fit {path}`", befores.get(path, "2.8 GB"), now
+            yield f"`fit {path}`", earlier.get(path, "2.8 GB"), now
 
 
 def model_files():
