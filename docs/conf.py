@@ -3,11 +3,14 @@
 import json
 import os
 import sys
+import warnings
 from importlib.metadata import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
+# A warning of an example is shown on its page, without the place where the page was made.
+warnings.formatwarning = lambda message, category, *_, **__: f"{category.__name__}: {message}\n"
 
 from sitetools.links import project_urls, source_url  # noqa: E402
 
@@ -29,6 +32,7 @@ extensions = [
     "sitetools.reference",
     "sitetools.commands",
     "sitetools.llms",
+    "sitetools.tables",
 ]
 exclude_patterns = [
     "site",
@@ -68,6 +72,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "min_reported_time": 3600,
     "matplotlib_animations": False,

@@ -13,6 +13,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from sitetools.reference import MODULES
+
 DOCS = Path(__file__).resolve().parents[1]
 ROOT = DOCS.parent
 #: Documents outside of docs/ and the pages that include them.
@@ -26,6 +28,10 @@ INCLUDED = {
 }
 #: Pages that the site leaves out.
 HIDDEN: tuple[str, ...] = ()
+#: How the line begins that a benchmark puts under the page it writes.
+MEASURED = "Measured on commit"
+#: Tables of results have many columns: the list of a page's headings gives them its place.
+WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 
 
@@ -41,13 +47,19 @@ def source_url() -> str:
     return project_urls()["Source"]
 
 
-def last_change(page: Path) -> str:
-    """Commit and day of a page's last change; nothing where there is no repository."""
-    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%h of %cs", "--", str(page)]
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(ROOT), *words]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
     except (OSError, subprocess.CalledProcessError):
         return ""
+
+
+def last_change(page: Path) -> str:
+    """Commit and day of a page's last change; nothing where the repository does not know."""
+    if _git("rev-parse", "--is-shallow-repository") != "false":
+        return ""  # a clone of one commit says of every page that it was changed there
+    return _git("log", "-1", "--format=%h of %cs", "--", str(page))
 
 
 def site_link(target: str, page: Path) -> str:
@@ -91,13 +103,22 @@ def unlisted(text: str) -> list[str]:
     return [name for name in names if not re.search(rf"^{name}$", f"{listed}\nindex", re.MULTILINE)]
 
 
+def modules() -> str:
+    """The public modules, and what each is for."""
+    listed = [f"- {{doc}}`{name} <api/{name}>`: {purpose}" for name, purpose in MODULES.items()]
+    listed.append("- {doc}`Commands <commands/index>`: every option of `driftglm`")
+    return "\n" + "\n".join(listed) + "\n"
+
+
 def contents(docname: str, text: str) -> str:
     """Lists a page needs besides: a README its folder's pages, "Learn" the guides not named."""
     if docname.endswith("/README"):
         return "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+    if docname == "reference":
+        return modules()
     if docname.startswith("results/"):
-        commit = last_change(DOCS / f"{docname}.md")
-        return f"\n---\n\nThese results were last changed in commit {commit}.\n" if commit else ""
+        commit = "" if MEASURED in text else last_change(DOCS / f"{docname}.md")
+        return f"\n---\n\nThis page was last changed in commit {commit}.\n" if commit else ""
     more = [name for name in unlisted(text) if name not in HIDDEN] if docname == "learn" else []
     names = "\n".join(more)
     return f"\n```{{toctree}}\n:caption: More\n:maxdepth: 1\n\n{names}\n```\n" if more else ""
@@ -108,7 +129,8 @@ def _on_read(app: Any, docname: str, content: list[str]) -> None:
     if page.suffix != ".md" or not page.exists():
         return
     text = page.read_text(encoding="utf-8") if page.parent == ROOT else content[0]
-    content[0] = rewrite(text, page) + contents(docname, text)
+    wide = WIDE if docname == "comparison" or docname.startswith("results/") else ""
+    content[0] = wide + rewrite(text, page) + contents(docname, text)
 
 
 def setup(app: Any) -> dict[str, bool]:

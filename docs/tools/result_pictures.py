@@ -41,12 +41,15 @@ def main() -> None:
     figure, axes = plt.subplots(1, 4, figsize=(11, 2.6), sharey=True)
     lower, upper = model.coef_interval()
     steps = np.asarray(model.timesteps_)
+    kinds = model.summary(feature_names=NAMES).set_index("feature")["kind"]
     for j, axis in enumerate(axes):
         axis.fill_between(steps, lower[:, j], upper[:, j], alpha=0.25, color="C0", lw=0)
         axis.plot(steps, model.coef_path_[:, j], color="C0", label="found, with 90 % band")
         axis.plot(steps, truth[:, j], color="black", ls=":", label="truth")
         axis.axhline(0.0, color="grey", lw=0.6)
-        axis.set_title(f"{NAMES[j]}: {model.inclusion_probability_[j]:.2f}", fontsize=10)
+        axis.set_xticks([2001, 2004, 2008, 2012])
+        included = model.inclusion_probability_[j]
+        axis.set_title(f"{NAMES[j]}: {kinds[NAMES[j]]} ({included:.2f})", fontsize=10)
     axes[0].legend(fontsize=7, frameon=False)
     save(figure, "paths")
     forecast = model.predict_distribution(X[-3:], time=[2013] * 3)

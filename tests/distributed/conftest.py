@@ -1,11 +1,30 @@
 """Real worker processes for the tests of this folder, and no process left behind."""
 
+import multiprocessing
 import os
 import signal
 import time
 from contextlib import contextmanager
 
 import pytest
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_start():
+    """Workers begin as copies of a process that has imported what they need: there are many here.
+
+    Those of test_shards.py begin by themselves, as users' do.
+    """
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        yield
+        return
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        context = distributed.utils.get_mp_context()
+        context.set_forkserver_preload(["distributed", "pandas", "driftglm.distributed.worker"])
+        yield
 
 
 @contextmanager

@@ -12,6 +12,11 @@ from driftglm.tables import TableSpec, fit_table, read_data, write_shards
 N_ROWS, N_STEPS = 240, 4
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_start():
+    """Workers of this module begin as Dask would have it."""
+
+
 def shards(folder, lines, name, **options):
     path = folder / name
     path.write_text("\n".join(lines) + "\n")

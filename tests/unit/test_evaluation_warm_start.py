@@ -97,7 +97,7 @@ def test_a_class_that_was_not_there_before_makes_a_new_fit(panel):
     X, y, time = panel
     sides = np.where(y > 0, "up", "down")
     sides[np.flatnonzero(time == 2007)[:5]] = "none"
-    models = {"m": DriftClassifier(extrapolate="forecast")}
+    models = {"m": DriftClassifier(extrapolate="forecast", tol=0.01)}
     warm, cold = (compare(models, X, sides, time, LAST, warm_start=w) for w in (True, False))
     # The fit before 2009 is one from scratch in both, and that before 2010 goes on from it.
     step = warm.codes == np.unique(warm.codes)[1]

@@ -117,6 +117,7 @@ def test_leaps_of_paths_reach_a_bound_at_least_as_high_and_never_fall(nested, ta
     estimator, draw = TARGETS[target]
     y = draw(eta, np.random.default_rng(1))
     model = estimator(extrapolate="forecast", max_iter=3000)
+    monkeypatch.setattr(cavi, "may_move_together", lambda _: False)
     monkeypatch.setattr(cavi, "SLOW", 2)
     leaping = model.fit(X, y, time=time)
     history = np.array(leaping.objective_history_)
@@ -140,6 +141,7 @@ def test_posteriors_after_a_leap_are_those_of_their_terms(nested, monkeypatch):
         worst.append(max(float(np.abs(a - b).max() / np.abs(a).max()) for a, b in pairs))
 
     original = cavi.PathWork.leap_of_paths
+    monkeypatch.setattr(cavi, "may_move_together", lambda _: False)
     monkeypatch.setattr(cavi.PathWork, "leap_of_paths", stay)
     monkeypatch.setattr(cavi, "SLOW", 2)
     y = TARGETS["classes"][1](eta, np.random.default_rng(1))

@@ -2,7 +2,7 @@
 Paths with bands
 ================
 
-The twelve most important columns, how their coefficients move, and how sure that is.
+The six most important columns, how their coefficients move, and how sure that is.
 """
 
 from driftglm import DriftRegressor

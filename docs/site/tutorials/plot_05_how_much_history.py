@@ -32,7 +32,6 @@ for name, path in worlds.items():
     y = path[year - 2001] * X[:, 0] + 0.5 * X[:, 1] + noise
     model = DriftRegressor().fit(X, y, time=year)
     weights[name] = model.extrapolation_weights_.iloc[-1]
-    print(f"{name:24} {model.trust_sentence()}")
 table = pd.DataFrame(weights).T
 table.round(2)
 

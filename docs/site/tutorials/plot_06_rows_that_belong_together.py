@@ -20,8 +20,11 @@ plain = DriftRegressor().fit(X, y, time=fares["year"])
 model = DriftRegressor().fit(X, y, time=fares["year"], groups=fares["id"])
 
 # %%
-# The same coefficients, and other standard errors: by how much is what ``groups`` is for.
-pd.DataFrame(
+# Not the same coefficients, and other standard errors. Without groups every row counts for itself,
+# and a coefficient compares routes with each other. With groups, what a route has of its own is
+# set aside: a column that changes from year to year is then judged by routes beside themselves, one
+# that never does by as many observations as there are routes.
+table = pd.DataFrame(
     {
         "coefficient": plain.coef_path_[-1],
         "standard error": plain.coef_std_path_[-1],
@@ -29,7 +32,9 @@ pd.DataFrame(
         "standard error, groups": model.coef_std_path_[-1],
     },
     index=X.columns,
-).round(3)
+)
+table["ratio of errors"] = table["standard error, groups"] / table["standard error"]
+table.round(3)
 
 # %%
 # What routes have of their own is a variance, and it is most of what the columns left over.

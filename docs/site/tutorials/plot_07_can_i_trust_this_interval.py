@@ -14,11 +14,12 @@ panel = simulate_panel(n_features=15, n_active=4, n_timesteps=10, rows_per_step=
 
 # %%
 # **Of forecasts: count.** Predict the last steps, each from those before, and count how often y
-# was inside. A share far below the level is a model that is too sure.
+# was inside. A share far below the level is a model that is too sure. But rows of a step share its
+# coefficients and are covered or missed together: with four steps, a few points are chance.
 models = {"drifting": DriftRegressor(), "lasso": WithNormalErrors(LassoAll())}
 result = compare(models, panel.X, panel.y, panel.time, RollingOrigin(n_test=4), metric="crps")
 calibration = result.calibration(levels=[0.5, 0.8, 0.9, 0.95])
-calibration.query("step == 'overall'")
+calibration.query("step == 'overall'")[["model", "level", "coverage"]].round(3)
 
 # %%
 from matplotlib.figure import Figure
@@ -44,7 +45,8 @@ check.table().round(1)
 # **Of the model: ask it.** ``diagnose`` looks at residuals: tails, rows of a step that move
 # together, a variance that moves, columns that repeat each other.
 fitted = model.fit(panel.X, panel.y, time=panel.time)
-fitted.diagnose()
+findings = fitted.diagnose()
+print(findings.to_string() if len(findings) else "Nothing was found.")
 
 # %%
 # No check sees a shock that has never happened. Intervals learned before 2008 or 2020 did not

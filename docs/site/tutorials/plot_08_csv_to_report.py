@@ -22,9 +22,10 @@ flights.iloc[::40].to_csv(folder / "flights.csv", index=False)
 def run(line):
     print(f"$ {line}")
     words = [sys.executable, "-m", *line.split()]
-    plain = os.environ | {"NO_COLOR": "1", "COLUMNS": "96"}
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=plain)
-    print((done.stdout + done.stderr).strip())
+    plain = os.environ | {"NO_COLOR": "1", "COLUMNS": "96", "PYTHONUNBUFFERED": "1"}
+    together = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    done = subprocess.run(words, cwd=folder, env=plain, check=False, **together)
+    print(done.stdout.strip())
 
 
 # %%
@@ -38,6 +39,10 @@ run(f"driftglm fit {what} -o flights.drift")
 run(f"driftglm fit {what} --missing drop --rare 100 -o flights.drift")
 
 # %%
+# Under the table stand findings: what the rows say against the model, and what to do about it.
+# Delays are no normal numbers, most flights leave on time and a few very late, so that its
+# intervals should not be trusted before y is another.
+#
 # Predictions for a table with the same columns, each with an interval:
 flights.iloc[5:8].to_csv(folder / "new.csv", index=False)
 run("driftglm predict flights.drift new.csv --interval 0.9 -o predicted.csv")

@@ -48,4 +48,5 @@ def command(
         print_json(asdict(manifest))
         return
     steps = f", {len(manifest.steps)} steps" if manifest.steps else ""
-    say(f"{manifest.n_rows} rows in {len(manifest.parts)} parts{steps}, written to {output}.")
+    parts = "1 part" if len(manifest.parts) == 1 else f"{len(manifest.parts)} parts"
+    say(f"{manifest.n_rows} rows in {parts}{steps}, written to {output}.")

@@ -40,6 +40,7 @@ from driftglm.design.base import (
 from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.layout import columns_of_csr, columns_of_dense, only_ones
 from driftglm.design.scores import Scores, scores_of
+from driftglm.design.some_columns import RowsOfColumns, SomeColumns, by_row
 
 ROUNDING = kernels.ROUNDING
 OTHERS = 1e-11
@@ -226,6 +227,12 @@ class ColumnDesign:
             step_offsets=self.step_offsets[ends],
             center=np.zeros((self.n_features, ends.size - 1)),
         )
+
+    def some_columns(self, features: IntArray) -> SomeColumns:
+        """Some of the columns, for products with X and back in one go."""
+        part = self.values, self.rows, self.segments[features]
+        center = np.ascontiguousarray(self.center[features].T)
+        return RowsOfColumns(by_row(part, self.n_rows), self.step_offsets, center)
 
     def with_intercept(self) -> ColumnDesign:
         """The same design and a last column of ones: no entries, measured from -1."""

@@ -27,6 +27,7 @@ from driftglm.design.base import (
 )
 from driftglm.design.cell_kernels import lost_information_inplace
 from driftglm.design.columns import ROUNDING, without_rounding
+from driftglm.design.some_columns import ColumnsElsewhere, SomeColumns
 from driftglm.distributed.cells import CellMap, CellSums, CellWork
 from driftglm.distributed.engine import Engine
 from driftglm.distributed.memory import Memory, Products
@@ -98,6 +99,10 @@ class WorkerDesign(ColumnDesign):
         answers = self.engine.ask("gradient", lambda n: (score[self.engine.where[n]],))
         raw = self.engine.total(answers, self.n_timesteps)
         return np.asarray(raw - self.center * self.by_step(score))
+
+    def some_columns(self, features: IntArray) -> SomeColumns:
+        """Some of the columns, multiplied where they are."""
+        return ColumnsElsewhere(self, features)
 
     def sums(self, curvature: FloatArray) -> FloatArray:
         """Sum of curvature * x per feature and step, x not centred."""

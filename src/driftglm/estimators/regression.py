@@ -41,7 +41,7 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
         chains=2)`: after the variational fit the joint posterior is sampled, and intervals, bands
         (`coef_band`), contrasts, `summary` and `predict_draws` are those of the draws. For
         statements about coefficients where columns are correlated; learned prior only, not on
-        workers, not with groups. `random_state` is its seed (None: 0).
+        workers. `random_state` is its seed (None: 0).
     extrapolate
         How steps after the last are predicted: "forecast" the coefficients, "hold" the last ones,
         or "average" both with constant and with pooled coefficients, weighed by how well each

@@ -40,12 +40,16 @@ def check_estimator(model: Any) -> None:
             found = [model.predict(row)] if callable(getattr(model, "predict", None)) else []
             if "_forecasters" in vars(model) and hasattr(model, "predict_interval"):
                 found.append(model.predict_interval(row))
+            classes = getattr(model, "classes_", None)
+            agree = classes is None or model.predict_proba(row)[0].shape == classes.shape
     except DataError:
         return  # it says itself what it lacks
     except Exception as error:
         raise DamagedFileError(
             f"its parts do not work together ({type(error).__name__}: {error!s:.80})"
         ) from error
+    if not agree:
+        raise DamagedFileError("it has not as many classes as probabilities")
     if any(len(each) != 1 for each in found):
         raise DamagedFileError("its parts do not work together (one row has several predictions)")
 

@@ -9,7 +9,7 @@ components no feature uses are dropped, if the weights have no prior.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from driftglm.solvers.journal import Snapshot
 from driftglm.solvers.leaps import creeps, paths_may_leap
 from driftglm.solvers.path_work import RARE, PathWork
 from driftglm.solvers.stopping import Movement
+from driftglm.solvers.together import may_move_together, move_together
 
 INCLUDED = 0.5
 """A path more likely than this not to be zero counts as included, in messages of progress."""
@@ -29,6 +30,9 @@ BOLD, BOLDEST = 10, 300
 """EM steps for the weights taken at once after a pass over all paths: few at first, when the
 evidences are still far from final and a component lost is lost for good, more in later rounds."""
 N_INNER = 4
+APART = 3
+"""Rounds before all means are moved at once: before, effects go to the columns that come first, and
+are hardly taken from them again; and fits that are quick need none."""
 N_LEAPS = 3
 """Leaps in a round, where passes creep."""
 SLOW = 8
@@ -79,7 +83,7 @@ class CAVISolver(Solver[Bound, Posterior]):
         while not run.exhausted:
             before = climb.etas()
             slow = n_rounds >= SLOW
-            climb.round(live=slow or self._visits_live, slow=slow)
+            climb.round(n_rounds, live=slow or self._visits_live)
             rise, last = run.history[-1] - last, run.history[-1]
             movement.add(climb.moved_since(before))
             if climb.noise_is_flat and (n_rounds >= FLAT_NOISE or rise < least * run.tol * n_rows):
@@ -116,6 +120,11 @@ class _Climb:
     run: Run[Bound, Posterior]
     works: list[PathWork]
     backup: tuple[Posterior, ...] | None = None
+    n_before: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Paths that have posteriors have found their places in rounds of an earlier run."""
+        self.n_before = APART if self.works[0].state.curvature.any() else 0
 
     @property
     def posteriors(self) -> tuple[Posterior, ...]:
@@ -255,15 +264,17 @@ class _Climb:
             work.update(work.order)
         self._settle()
 
-    def round(self, *, live: bool, slow: bool) -> None:
+    def round(self, n_rounds: int, *, live: bool) -> None:
         """Every path once, and a few times more those that may matter.
 
         A leap in the first round, when next to nothing is settled, may end at a lower bound.
         """
-        bound, alone = self.works[0].problem, len(self.works) == 1
+        bound, alone, slow = self.works[0].problem, len(self.works) == 1, n_rounds >= SLOW
         leaps = bool(self.run.history) and alone and creeps(bound)
         self.all_paths()
-        if live and leaps:
+        if live and self._moves_together(n_rounds):
+            self.paths_together()
+        elif live and leaps:
             self.leaping_paths()
         elif slow and alone and paths_may_leap(bound):
             self.leaps_of_paths()
@@ -280,6 +291,21 @@ class _Climb:
             self._update_all()
         self.backup = None
         self._record()
+
+    def _moves_together(self, n_rounds: int) -> bool:
+        """Whether all means are to be moved at once: where steps are checked, they are many."""
+        work, alone = self.works[0], len(self.works) == 1
+        checked = not work.problem.family.bounded and n_rounds + self.n_before >= APART
+        return alone and checked and may_move_together(work)
+
+    def paths_together(self) -> None:
+        """As `live_paths`, but all means are moved at once before every pass."""
+        work = self.works[0]
+        for _ in range(N_INNER):
+            if not self.run.exhausted:
+                move_together(work, work.order[work.state.inclusion[work.order] > RARE])
+                self._update_live()
+                self._record()
 
     def live_paths(self) -> None:
         """A few passes over the paths that may matter; they cost little and do most."""

@@ -203,9 +203,15 @@ class PathWork(RowWork):
         state.curvature[live], state.linear[live] = leap_of_paths(*past)
         tables, weights = cast("Tables", self.tables), (state.log_pi, bound.groups)
         set_posteriors_inplace(live, tables, weights, bound.unit, state.path_arrays)
-        state.log_likelihood = None
-        if bound.family.quadratic:
-            state.eta += bound.design.eta(state.beta - old[0])
+        self.follow(live, old, lambda: bound.design.eta(state.beta - old[0]))
+
+    def follow(
+        self, live: IntArray, old: tuple[FloatArray, FloatArray], eta: Callable[[], FloatArray]
+    ) -> None:
+        """Bring eta in step with paths that were `old`; `eta` is what they change in it."""
+        self.state.log_likelihood = None
+        if self.problem.family.quadratic:
+            self.state.eta += eta()
         else:
             self._before = old
             self.settle(live)
