@@ -284,7 +284,7 @@ def test_who_interrupts_keeps_the_draws_made(panel, monkeypatch):
 def test_draws_kept_in_full_are_as_many_as_there_is_room_for(panel):
     small = Sampling(draws=100, warmup=50, chains=1, max_megabytes=0.012, keep=(11,))
     model = DriftRegressor(inference=small)
-    with pytest.warns(DataWarning, match="no room for whole draws of 2 features"):
+    with pytest.warns(DataWarning, match="no room for whole draws of 1 features"):
         model.fit(panel.X, panel.y, time=panel.time)
     kept = model._sampled()[0].kept()
     assert kept.size == int(0.012e6 / (4 * 9 + 2) / 100) == 3
