@@ -44,7 +44,7 @@ browser: $(READY)
 # Bad calls, mutated files, nasty problems, kills, a full disk; SHARE=0.05 runs a twentieth.
 SHARE ?= 1
 torture: $(READY)
-	$(BIN)/python benchmarks/torture/run.py --share $(SHARE)
+	$(BIN)/python benchmarks/torture/run.py --jobs 2 --share $(SHARE)
 
 lint: $(READY)
 	$(BIN)/ruff check .

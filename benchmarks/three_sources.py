@@ -28,6 +28,7 @@ N_FIRMS, WANTED, SEED = 200, 842, 0
 LEAST_LETTERS = 3
 COUNTRY = "whole U.S."
 NOT_A_STATE = "st_DC"
+SOURCES = {"beige": "Beige Book", "fomc": "FOMC transcripts", "10-K": "annual reports"}
 INTRODUCTION = """# The paper's text experiment with its three sources
 
 Beige Book texts ({beige:,}), FOMC transcripts ({fomc}) and annual reports ({reports}, of
@@ -42,6 +43,10 @@ fits to all years before it. Neither corpus is part of the project.
 
 Negative log-likelihood of a year's tokens in thousands of nats; in brackets the paper's
 figures, which are of other documents and seem to count other tokens ([errata](../errata.md)).
+"""
+WHERE = """## Where models differ
+
+The same, of all test years, by source; in brackets, how far it is from the best of the column.
 """
 CLOSING = """
 *exact* and *variational* are the paper's prior at its rate, .001, all words of an effect
@@ -82,7 +87,7 @@ def joined(fed, fed_words, tenk, tenk_words):
 
 
 def load():
-    """Counts, effects and years of all documents, and facts about them; None without data."""
+    """Counts, effects, years and sources of all documents, and facts; None without data."""
     folder, tenk_folder = data_folder("beige_fomc"), data_folder("tenk_1996_2005")
     if folder is None or tenk_folder is None:
         return None
@@ -110,7 +115,7 @@ def load():
     effects = pd.concat([effects, macro], axis=1)
     facts = {"beige": int((source == "beige").sum()), "fomc": int((source == "fomc").sum())}
     facts |= {"reports": rows.size, "firms": N_FIRMS, "seed": SEED, "least": least}
-    return counts, effects, years, names, facts | {"effects": effects.shape[1]}
+    return counts, effects, years, source, names, facts | {"effects": effects.shape[1]}
 
 
 def chosen_words(counts):
@@ -164,6 +169,40 @@ def reading(comparison):
     return " ".join(said)
 
 
+def by_source(comparison, source):
+    """Markdown: a row a model; losses of all test years by source, and what a token costs there."""
+    here = source[comparison.rows]
+    lines = ["| model | " + " | ".join(SOURCES.values()) + " |", "|---|" + "---:|" * len(SOURCES)]
+    sums = {
+        m: [comparison.loss[m][here == k].sum() / 1000 for k in SOURCES] for m in comparison.models
+    }
+    best = np.min(list(sums.values()), axis=0)
+    for model, values in sums.items():
+        shown = [
+            f"**{value:,.1f}**"
+            if value == low
+            else f"{value:,.1f} ({100 * (value / low - 1):+.2f} %)"
+            for value, low in zip(values, best, strict=True)
+        ]
+        lines.append(f"| {' | '.join([model, *shown])} |")
+    return "\n".join([*lines, "", where_behind(sums)])
+
+
+def where_behind(sums):
+    """In which source the default and the paper's prior lose most to the best model of all."""
+    winner = min(sums, key=lambda name: sum(sums[name]))
+    said = []
+    for name in (each for each in ("learned", "exact") if each in sums and each != winner):
+        gaps = np.subtract(sums[name], sums[winner])
+        most = int(np.argmax(gaps))
+        place = list(SOURCES.values())[most]
+        said.append(
+            f"Of the {gaps.sum():,.1f} thousand nats that {name} lies behind {winner}, "
+            f"{gaps[most]:,.1f} are of {place}."
+        )
+    return " ".join(said)
+
+
 def tested(comparison):
     """p against learned, of documents and of years."""
     if "learned" not in comparison.models or len(comparison.models) == 1:
@@ -185,7 +224,7 @@ def main():
     if found is None:
         print("beige_fomc or tenk_1996_2005 not found; set DRIFTGLM_DATA.")
         return 0
-    counts, effects, years, names, facts = found
+    counts, effects, years, source, names, facts = found
     columns = chosen_words(counts)
     words = np.array(names, dtype=object)[columns]
     models = {name: text_model(name) for name in options.models.split(",")}
@@ -202,7 +241,7 @@ def main():
     tokens = {int(y): counts[years == y][:, columns].sum() for y in TEXT.test}
     lines = [INTRODUCTION.format(**facts), table(comparison, tested(comparison)), ""]
     lines.append(f"Tokens: {', '.join(f'{y} {n:,.0f}' for y, n in tokens.items())}.")
-    lines += ["", reading(comparison)]
+    lines += ["", reading(comparison), "", WHERE, by_source(comparison, source)]
     page = "\n".join([*lines, CLOSING])
     print(page, f"{clock.perf_counter() - began:.0f} s")
     if options.write:

@@ -118,7 +118,7 @@ def attack_calls(n_times: int, seed: int, folder: Path) -> Tally:
         except BaseException as error:  # noqa: BLE001 (what is looked for)
             tally.fail(f"seed {seed} call {k} {call[:8]}: {type(error).__name__}: {error!s:.80}")
             continue
-        said = _wrong(code, out, err, made)
+        said = wrong(code, out, err, made)
         if said:
             tally.fail(f"seed {seed} call {k} {call[:8]!r:.200}: {said}")
         else:
@@ -139,7 +139,7 @@ def attack_manifests(n_times: int, seed: int, folder: Path) -> Tally:
         except BaseException as error:  # noqa: BLE001 (what is looked for)
             tally.fail(f"seed {seed} manifest {k}: {type(error).__name__}: {error!s:.80}")
             continue
-        said = _wrong(code, out, err, folder / "m.drift")
+        said = wrong(code, out, err, folder / "m.drift")
         if said:
             tally.fail(f"seed {seed} manifest {k}: {said}")
         else:
@@ -147,7 +147,8 @@ def attack_manifests(n_times: int, seed: int, folder: Path) -> Tally:
     return tally
 
 
-def _wrong(code: int, out: str, err: str, made: Path) -> str:
+def wrong(code: int, out: str, err: str, made: Path) -> str:
+    """What is wrong with how a command ended; nothing, if it is empty."""
     if code not in {0, 1, 2}:
         return f"exit code {code}"
     if "Traceback" in err or "the run failed" in err:

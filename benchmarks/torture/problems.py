@@ -140,20 +140,25 @@ def _judged(family: str, given, how: str, rng: np.random.Generator) -> str:
     return WARNED if uneven else f"{how}: predictions differ by {gap:.2g}"
 
 
+def documents(rng: np.random.Generator):
+    """Word counts, effects and time of a small corpus."""
+    n, n_words, n_steps, f = (
+        int(rng.choice(each)) for each in ([10, 40, 120], [5, 20, 60], [1, 2, 4], [1, 2, 4])
+    )
+    E = (rng.random((n, f)) < 0.4).astype(float)
+    rate = np.exp(E @ (rng.normal(size=(f, n_words)) * 0.7) + rng.normal(size=n_words))
+    size = rng.choice([5, 30, 200], n)
+    counts = [rng.multinomial(m, r / r.sum()) for m, r in zip(size, rate, strict=True)]
+    return sp.csr_array(np.array(counts)), E, np.sort(rng.integers(0, n_steps, n))
+
+
 def attack_text(n_times: int, seed: int) -> Tally:
     """Small corpora, tightened or reordered."""
     tally = Tally("problems, text")
     for k in range(n_times):
         rng = np.random.default_rng([seed, k])
-        n, n_words, n_steps, f = (
-            int(rng.choice(each)) for each in ([10, 40, 120], [5, 20, 60], [1, 2, 4], [1, 2, 4])
-        )
-        E = (rng.random((n, f)) < 0.4).astype(float)
-        rate = np.exp(E @ (rng.normal(size=(f, n_words)) * 0.7) + rng.normal(size=n_words))
-        size = rng.choice([5, 30, 200], n)
-        counts = [rng.multinomial(m, r / r.sum()) for m, r in zip(size, rate, strict=True)]
-        X, time = sp.csr_array(np.array(counts)), np.sort(rng.integers(0, n_steps, n))
-        order = rng.permutation(n)
+        X, E, time = documents(rng)
+        order = rng.permutation(len(time))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

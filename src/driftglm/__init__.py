@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     )
     from driftglm.solvers.sampling import Sampling
 
-__version__ = _version("driftglm")
+    __version__: str
 
 __all__ = [
     "DriftClassifier",
@@ -47,6 +46,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'driftglm' has no attribute {name!r}")
+    if name == "__version__":  # its module takes longer to load than all else here
+        return import_module("importlib.metadata").version("driftglm")
     if name == "load":
         return import_module("driftglm.persistence").load
     if name == "Sampling":

@@ -13,12 +13,16 @@ def _leave(*_: object) -> None:
 
 
 def run() -> None:
-    """Entry point of the script `driftglm`: Ctrl-C is no traceback while modules are loaded."""
+    """Entry point of the script `driftglm`: Ctrl-C is no traceback before a command runs."""
     before = signal.signal(signal.SIGINT, _leave)
-    from driftglm.cli.main import run as run_command
+    from driftglm.cli.main import prepared
 
+    command = prepared()
     signal.signal(signal.SIGINT, before)
-    run_command()
+    try:
+        command()
+    except KeyboardInterrupt:  # between two lines, before the command or after it
+        _leave()
 
 
 if __name__ == "__main__":

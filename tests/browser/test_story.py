@@ -48,3 +48,26 @@ def test_a_story_fits_and_says_who_is_who(visit, page_with_story, artifacts, wid
     assert page.evaluate("window.hacked") is None
     assert seen.complaints == []
     page.locator("#story").screenshot(path=artifacts / f"story-{width}-{theme}.png")
+
+
+def test_a_dark_page_prints_dark_on_white_with_all_its_plots(visit, page_with_story):
+    """Also those that nobody has scrolled to; afterwards the page is as it was."""
+    seen = visit(page_with_story, viewport={"width": 1280, "height": 600}, color_scheme="dark")
+    page = seen.page
+    page.wait_for_selector("html[data-ready]")
+    plots, drawn = page.locator(".plot"), page.locator(".plot[data-drawn]")
+    page.wait_for_timeout(500)
+    assert drawn.count() < plots.count()
+    page.evaluate("""() => {
+        window.themes = [];
+        const theme = () => document.documentElement.dataset.theme;
+        addEventListener("beforeprint", () => window.themes.push(theme()));
+    }""")
+    printed = page.pdf()
+    assert printed.startswith(b"%PDF")
+    assert page.evaluate("window.themes") == ["light"]
+    page.wait_for_function(
+        "[...document.querySelectorAll('.plot')].every((each) => each.dataset.drawn)"
+    )
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert seen.complaints == []

@@ -103,7 +103,7 @@ def test_version_and_the_installed_script():
 def test_completion_is_offered():
     environment = os.environ | {"_DRIFTGLM_COMPLETE": "complete_bash", "COMP_CWORD": "1"}
     environment |= {"COMP_WORDS": "driftglm com"}
-    script = "from driftglm.cli.main import run; run()"
+    script = "from driftglm.cli.main import prepared; prepared()()"
     ran = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
     )
@@ -149,12 +149,12 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path):
 AS_NOBODY = """
 import os, sys
 import driftglm.cli.fit, driftglm.tables.writing
-from driftglm.cli.main import run
+from driftglm.cli.main import prepared
 if os.geteuid() == 0:  # what is imported so far may be out of reach for anyone else
     os.setgroups([])
     os.setgid(65534)
     os.setuid(65534)
-run()
+prepared()()
 """
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 
 from driftglm import (
     DriftClassifier,
@@ -15,7 +16,7 @@ from driftglm import (
     Sampling,
     load,
 )
-from driftglm.exceptions import ConvergenceWarning, DataError
+from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning
 from driftglm.priors import Learned
 from driftglm.simulate import simulate_panel
 from driftglm.solvers import sampling as chains_module
@@ -223,13 +224,42 @@ def test_families_and_workers_are_refused_too(panel):
         DriftPoissonRegressor(inference=SHORT).fit(
             panel.X, labels, time=panel.time, groups=np.arange(480) // 4
         )
-    with pytest.raises(DataError, match="'gamma'"):
+    with pytest.raises(DataError, match=r"'gamma'.*'multinomial'"):
         DriftGLM(family="gamma", inference=SHORT).fit(panel.X, labels + 1.0, time=panel.time)
     with pytest.raises(DataError, match="no draws"):
         DriftRegressor().fit(panel.X, panel.y, time=panel.time).coef_band()
-    for wrong in ({"draws": 0}, {"chains": 1.5}, {"thin": 0}, {"max_megabytes": 0}):
-        with pytest.raises(DataError, match=next(iter(wrong))):
-            Sampling(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"draws": 0},
+        {"chains": 1.5},
+        {"thin": 0},
+        {"max_megabytes": 0},
+        {"max_megabytes": float("inf")},
+        {"max_megabytes": "64"},
+        {"keep": 3},
+        {"keep": (1.5,)},
+        {"keep": ("age",)},
+    ],
+)
+def test_wrong_ways_to_sample_are_named(wrong):
+    with pytest.raises(DataError, match=next(iter(wrong))):
+        Sampling(**wrong)
+
+
+def test_draws_need_a_fit_and_a_number():
+    for read in (DriftRegressor().coef_band, DriftRegressor().sampling_summary):
+        with pytest.raises(NotFittedError):
+            read()
+
+
+@pytest.mark.filterwarnings("default::driftglm.exceptions.ConvergenceWarning")
+def test_who_draws_too_few_is_told(panel):
+    few = DriftRegressor(inference=Sampling(draws=3, warmup=5))
+    with pytest.warns(ConvergenceWarning, match="3 draws a chain"):
+        few.fit(panel.X, panel.y, time=panel.time)
 
 
 def test_who_interrupts_keeps_the_draws_made(panel, monkeypatch):
@@ -253,7 +283,9 @@ def test_who_interrupts_keeps_the_draws_made(panel, monkeypatch):
 
 def test_draws_kept_in_full_are_as_many_as_there_is_room_for(panel):
     small = Sampling(draws=100, warmup=50, chains=1, max_megabytes=0.012, keep=(11,))
-    model = DriftRegressor(inference=small).fit(panel.X, panel.y, time=panel.time)
+    model = DriftRegressor(inference=small)
+    with pytest.warns(DataWarning, match="no room for whole draws of 1 features"):
+        model.fit(panel.X, panel.y, time=panel.time)
     kept = model._sampled()[0].kept()
     assert kept.size == int(0.012e6 / (4 * 9 + 2) / 100) == 3
     assert 11 in kept

@@ -1,5 +1,7 @@
 """Forecasts: a posterior extended by steps without data, against dense Gaussian conditionals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -55,6 +57,21 @@ def test_the_last_of_some_empty_steps_is_the_conditional(rng, n_more, compiled):
     assert_allclose(out, [mixed(*each, n_more) for each in zip(phi, h, b, strict=True)], rtol=1e-9)
 
 
+@pytest.mark.parametrize("boundary", ["stationary", "pinned"])
+@pytest.mark.parametrize("n_more", [1, 2, 40])
+def test_a_leap_to_a_later_step_is_as_many_empty_steps(rng, n_more, boundary):
+    h, b, phi = paths(rng, 6)
+    components = replace(COMPONENTS, boundary=boundary)
+    out, wanted = np.empty((6, 2)), np.empty((6, 2))
+    last_step_inplace(h, b, phi, components.tables_ahead(n_more), out)
+    last_step_inplace(h, b, phi, components.extended(n_more).tables(), wanted)
+    assert_allclose(out, wanted, rtol=1e-12)
+
+
+def test_a_leap_takes_no_memory_of_the_steps_it_leaves_out():
+    assert COMPONENTS.tables_ahead(10**12)[2].shape[0] == N_STEPS + 1
+
+
 def test_what_a_path_before_left_is_not_seen(rng):
     """One scratch array serves all paths."""
     h, b, phi = paths(rng, 3)
@@ -82,7 +99,7 @@ def test_words_are_forecast_as_paths_of_rows_are(rng, n_more):
     last_step_inplace(h, b, phi, COMPONENTS.extended(n_more).tables(), out)
     for n_jobs in (1, 2):
         found = posterior.ahead(n_more, n_jobs)
-        assert_array_equal(found, out.T.reshape(2, n_words, n_effects))
+        assert_allclose(found, out.T.reshape(2, n_words, n_effects), rtol=1e-12)
     assert not found[:, 0, 0].any()
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from driftglm import DriftRegressor
 from driftglm.baselines import LassoAll, RidgeAll
+from driftglm.cli.compare import verdict
 from driftglm.evaluation import RollingOrigin, compare
 from driftglm.report.contest import contest
 from driftglm.report.encode import significant
@@ -41,6 +42,47 @@ def test_the_headline_names_the_winner_its_lead_and_whether_it_is_chance(compari
     assert ("not significant" in text) == (tests[second] >= 0.05)
     p = dict(zip(found["models"], found["p"], strict=True))
     assert p == {best: None} | tests.to_dict()
+
+
+def text_of(parts):
+    return "".join(part if isinstance(part, str) else part[0] for part in parts)
+
+
+def weighted(weights):
+    """a is better on the first ten rows of each of six steps, b on the other ten."""
+    X, y, time = rows(n_steps=8, n=20)
+    models = {"a": RidgeAll(strength=1.0), "b": LassoAll(strength=1.0)}
+    splitter = RollingOrigin(n_test=6)
+    found = compare(models, X, y, time, splitter, sample_weight=np.tile(weights, 8))
+    first = np.tile(np.arange(20) < 10, 6)
+    found.loss["a"][:] = np.where(first, 1.0, 2.0) + 1e-3 * found.codes
+    found.loss["b"][:] = np.where(first, 1.1, 1.0) + 1e-3 * found.codes**2
+    return found
+
+
+def test_where_rows_weigh_unequally_whole_steps_are_counted():
+    found = weighted(np.repeat([1000.0, 1.0], 10))
+    part = contest(found)
+    assert part["whole"]
+    assert part["headline"][0] == ["a"]  # the heavy rows
+    p = found.significance("a", method="bootstrap")["p_holm"].iloc[0]
+    assert part["p"] == [None, p]
+    assert p < 0.05
+    assert part["favours"][1] > 0
+    text = text_of(part["headline"])
+    assert "By whole test steps, this difference is significant" in text
+    assert "more of the rows" not in text
+    assert "bootstrap of whole test steps" in verdict(found)
+
+
+def test_where_rows_weigh_alike_rows_are_counted():
+    found = weighted(np.ones(20))
+    part = contest(found)
+    assert not part["whole"]
+    assert part["headline"][0] == ["b"]
+    assert part["p"][0] == found.significance("b")["p_holm"].iloc[0]
+    assert "Row by row, this difference is significant" in text_of(part["headline"])
+    assert "Wilcoxon" in verdict(found)
 
 
 def test_a_mean_won_by_few_rows_is_told_from_one_won_by_most():

@@ -1,12 +1,18 @@
 """Faults, extremes and hostile input, one claim each."""
 
+import gzip
 import os
 import stat
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from datetime import time as time_of_day
+from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -18,8 +24,10 @@ from driftglm.exceptions import DataError, DataWarning
 from driftglm.files import DamagedFileError
 from driftglm.persistence.trial import check_pattern
 from driftglm.solvers.stopping import Movement
+from driftglm.tables import Table, TableSpec, fit_encoder, iterate_shards, write_shards
+from driftglm.tables.columns import as_floats
 from driftglm.tables.reading import read_data
-from driftglm.tables.writing import check_own, making, note_own
+from driftglm.tables.writing import check_own, making, own_files
 
 
 def rows(rng, n=90):
@@ -131,12 +139,46 @@ def test_a_folder_that_was_made_is_gone_if_nothing_came_of_it(tmp_path):
 
 
 def test_files_of_others_are_not_replaced(tmp_path):
-    (tmp_path / "cache").mkdir()
+    record = "cache/written.json"
     (tmp_path / "table.csv").write_text("mine")
     with pytest.raises(DataError, match="--overwrite"):
-        check_own(tmp_path, ["table.csv"], "cache/written.json")
-    note_own(tmp_path, ["table.csv"], "cache/written.json")
-    check_own(tmp_path, ["table.csv"], "cache/written.json")
+        check_own(tmp_path, ["table.csv"], record)
+    with own_files(tmp_path, record) as draft:
+        (draft / "table.csv").write_text("ours")
+    check_own(tmp_path, ["table.csv"], record)
+    assert (tmp_path / "table.csv").read_text() == "ours"
+    (tmp_path / "table.csv").write_text("changed")
+    with pytest.raises(DataError, match="changed since"):
+        check_own(tmp_path, ["table.csv"], record)
+
+
+@pytest.mark.parametrize("moment", [0, 1, 2])
+def test_what_a_killed_run_leaves_is_known_as_its_own(tmp_path, monkeypatch, moment):
+    """Killed before, between and after the moves; what it drafted is swept by the next run."""
+    names, record, moved = ("a.csv", "b.csv"), "cache/written.json", []
+    for name in names:
+        with own_files(tmp_path, record) as draft:
+            (draft / name).write_text("old")
+    replace = Path.replace
+
+    def killed(self, target):
+        if not str(target).endswith(".json"):
+            if len(moved) == moment:
+                raise KeyboardInterrupt
+            moved.append(target)
+        return replace(self, target)
+
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(Path, "replace", killed)
+        with own_files(tmp_path, record) as draft:
+            for name in names:
+                (draft / name).write_text("new")
+    assert [(tmp_path / name).read_text() for name in names].count("new") == moment
+    check_own(tmp_path, names, record)
+    (tmp_path / "cache" / ".writing-dead").mkdir()
+    with own_files(tmp_path, record) as draft:
+        (draft / "a.csv").write_text("newer")
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["written.json"]
 
 
 def test_control_characters_reach_no_terminal(tmp_path, capsys):
@@ -167,3 +209,57 @@ def test_an_early_interrupt_is_one_line():
         said = job.communicate(timeout=60)[1]
         if "driftglm" in said or said.startswith("interrupted"):  # Python itself had started
             assert "Traceback" not in said
+
+
+def test_an_endless_line_of_a_packed_file_is_refused(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"0" * 2**25))
+    with pytest.raises(DataError, match="a line of 16777216 bytes or more"):
+        read_data(tmp_path / "a.csv.gz")
+
+
+def test_decimals_are_numbers_and_dates_and_durations_no_levels():
+    n = 8
+    table = Table(pd.DataFrame({"price": [Decimal(k) / 4 for k in range(n)]}))
+    encoder = fit_encoder(table, TableSpec())
+    np.testing.assert_array_equal(encoder.matrix(table)[:, 0], np.arange(n) / 4)
+    for values, match in (
+        (pd.date_range("2001", periods=n).date, "holds dates"),
+        (pd.timedelta_range("1D", periods=n), "holds durations"),
+        ([time_of_day(k) for k in range(n)], "holds dates"),
+    ):
+        with pytest.raises(DataError, match=match):
+            fit_encoder(Table(pd.DataFrame({"c": values, "x": range(n)})), TableSpec())
+
+
+def test_a_whole_number_beyond_all_floats_is_no_finite_number():
+    frame = pd.DataFrame({"x": pd.Series([10**400, 1, -(10**400)], dtype=object)})
+    np.testing.assert_array_equal(as_floats(frame["x"]), [np.inf, 1.0, np.inf])
+    with pytest.raises(DataError, match="no finite number"):
+        fit_encoder(Table(frame), TableSpec()).matrix(Table(frame))
+
+
+def test_a_pipe_among_shards_is_refused_at_once(tmp_path):
+    pd.DataFrame({"x": [1.0, 2.0]}).to_csv(tmp_path / "a.csv", index=False)
+    write_shards(tmp_path / "a.csv", tmp_path / "s")
+    part = tmp_path / "s" / "part-00000.zip"
+    part.unlink()
+    os.mkfifo(part)
+    with pytest.raises(DataError, match="no regular file"):
+        list(iterate_shards(tmp_path / "s"))
+
+
+@pytest.mark.parametrize("change", [lambda c: c[None], lambda c: c[:1], lambda c: c[[0, 0, 1]]])
+def test_a_model_file_with_other_classes_than_probabilities_is_refused(tmp_path, rng, change):
+    X, t = rows(rng)
+    model = DriftClassifier().fit(X, X[:, 0] > 0, time=t)
+    model.classes_ = change(model.classes_)
+    model.save(tmp_path / "m.drift")
+    with pytest.raises(DamagedFileError, match=r"as many classes as prob|do not work together"):
+        load(tmp_path / "m.drift")
+
+
+def test_texts_that_a_file_holds_as_bytes_are_texts(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"c": [b"a", b"\xff", None], "x": [1.0, 2.0, 3.0]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert read_data(tmp_path / "a.parquet").frame["c"].tolist()[:2] == ["a", "\\xff"]

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_array_equal
 
-from driftglm.data.timesteps import TimeAxis, fit_axis
+from driftglm.data.timesteps import MOST_AHEAD, TimeAxis, fit_axis
 from driftglm.exceptions import TimeError
 from driftglm.persistence.decoding import UNUSABLE
 
@@ -423,7 +423,7 @@ def test_an_exploding_axis_is_never_allocated():
         ([1996, 1997, 1999], None, [1999, 1998, 2000, 2010], [3, 2, 4, 14]),
         ([1996, 1997, 1999], None, [1998.0], [2]),
         ([2000, 2004], 2, np.array([2002, 2006], dtype=np.int16), [1, 3]),
-        ([-5, -4], None, [2**62 - 1], [2**62 + 4]),
+        ([-5, -4], None, [99_996], [100_001]),
         (dates("2000-01-15", "2000-03-15"), "M", dates("2000-02-29", "2005-01-01"), [1, 60]),
         (dates("2000-01-15", "2000-03-15"), "M", periods("2000-02", "2000-04", freq="M"), [1, 3]),
         (dates("2000-01-15", "2000-03-15"), "M", periods("2000-02-03", freq="D"), [1]),
@@ -562,3 +562,10 @@ def test_damaged_content_is_refused(change):
 def test_time_errors_are_value_errors():
     with pytest.raises(ValueError, match="2001"):
         fit(["2001"])
+
+
+def test_a_step_never_to_be_met_is_refused():
+    axis, _ = fit([2000, 2001])
+    assert axis.encode([2001 + MOST_AHEAD], 1) == MOST_AHEAD + 1
+    with pytest.raises(TimeError, match="more than 100000 steps after the last"):
+        axis.encode([2002 + MOST_AHEAD], 1)

@@ -11,9 +11,12 @@ from driftglm import DriftGLM
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks" / "torture"))
 
+import arrays
 import commands
 import files
+import folders
 import problems
+import tables
 
 
 @pytest.mark.parametrize(
@@ -23,11 +26,19 @@ import problems
         (commands.attack_manifests, 20),
         (files.attack_files, 60),
         (files.attack_archives, 12),
+        (tables.attack_tables, 16),
+        (folders.attack_folders, 4),
     ],
 )
 def test_hostile_input_is_refused_or_answered(attack, count, tmp_path):
     tally = attack(count, 7, tmp_path)
     assert tally.tried >= count
+    assert not tally.failures
+
+
+def test_a_spoilt_argument_is_refused_and_changes_no_model():
+    tally = arrays.attack_arrays(30, 7)
+    assert tally.tried == 30
     assert not tally.failures
 
 

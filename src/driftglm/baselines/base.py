@@ -24,9 +24,9 @@ from driftglm.baselines.quadratic import SMALL
 from driftglm.baselines.rows import Rows, check_exposure
 from driftglm.baselines.text_methods import TextMethods
 from driftglm.baselines.tuning import LONG, SHORT, Chain, Params, Patience
-from driftglm.data.checks import check_weights
+from driftglm.data.checks import check_weights, refuse_masked
 from driftglm.data.features import feature_mask
-from driftglm.data.frames import check_frame, check_target
+from driftglm.data.frames import check_matrix, check_target
 from driftglm.data.matrices import far_columns, taken_off
 from driftglm.estimators.scores import share_explained
 from driftglm.estimators.time_column import require_time, split_time
@@ -193,7 +193,8 @@ class Baseline(TextMethods, Storable, BaseEstimator):
         reading = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
         family = self._loss.family
         reading["multi_output"] = family.takes_trials and np.ndim(y) > 1
-        check_frame(X)
+        check_matrix(X)
+        refuse_masked(y, "y")
         if numeric:
             check_target(y)
         X, y = validate_data(self, X, y, **reading, y_numeric=numeric)

@@ -13,10 +13,13 @@ from driftglm.baselines.lasso_kernel import (
     descend_inplace,
     duality_gap,
 )
+from driftglm.baselines.lasso_newton import newton_steps_inplace
 from driftglm.baselines.problem import Problem, Solution, Squares
 from driftglm.baselines.quadratic import RANK, SMALL, Quadratic
 
 MOST_SWEEPS = 20_000
+SWEEPS_AT_ONCE = 20
+"""Sweeps by products before Newton steps help them on."""
 FEWEST_NEW = 50
 """So many columns may join at a time, or as many as are there already."""
 FEWEST_SWEEPS, PRODUCT_COST = 20, 0.015
@@ -165,10 +168,14 @@ class LassoQuadratic(Quadratic):
             self._add_products(0)
             slope = self._slope(residual)
         few, few_slope, right = beta[self.joined], slope[self.joined], self.right[self.joined]
-        converged = descend_inplace(self.products, few, few_slope, right, (*limits, MOST_SWEEPS))
+        for _ in range(MOST_SWEEPS // SWEEPS_AT_ONCE):
+            at_once = *limits, SWEEPS_AT_ONCE
+            if converged := bool(descend_inplace(self.products, few, few_slope, right, at_once)):
+                break
+            newton_steps_inplace(self.products, few, few_slope, strength)
         beta[self.joined] = few
         residual[:] = self._residual(beta)
-        return bool(converged)
+        return converged
 
     def _worthwhile(self) -> int:
         """Sweeps along the joined columns that are cheaper than their products."""

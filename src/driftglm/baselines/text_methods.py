@@ -15,6 +15,7 @@ from driftglm._warnings import warn
 from driftglm.baselines.parameters import Parameters
 from driftglm.baselines.text import Documents, TextKind, TextPenalty, next_log_likelihood
 from driftglm.baselines.tuning import Chain, Params, choose, warn_at_edge
+from driftglm.data.frames import check_matrix
 from driftglm.data.timesteps import fit_axis
 from driftglm.estimators.time_column import split_time
 from driftglm.exceptions import ConvergenceWarning, DataError
@@ -105,11 +106,13 @@ class TextMethods(Parameters):
             raise DataError("always_in does not apply to family='text'; leave it out.")
         names, table = column_names(counts), read_counts(counts, None)
         self._words = [f"w{j}" for j in range(table.shape[1])] if names is None else names
+        check_matrix(effects)
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64)
         return Documents(table, rows, self._read_time(time, table.shape[0]))
 
     def _read_new(self, X: MatrixLike) -> Any:
         """New rows of X, or new effects: a validated matrix."""
+        check_matrix(X)
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def _read_new_text(self, counts: MatrixLike, effects: MatrixLike) -> Documents:

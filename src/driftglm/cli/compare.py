@@ -105,7 +105,7 @@ def command(  # noqa: PLR0913
     """
     from driftglm.report import write_report
     from driftglm.tables.comparing import DEFAULT, compare_table
-    from driftglm.tables.writing import check_own, check_writable, making, note_own
+    from driftglm.tables.writing import check_own, check_writable, making, own_files
 
     cycle = opt.cycle(seasonality)
     folder = check_writable(output, folder=True)
@@ -128,11 +128,11 @@ def command(  # noqa: PLR0913
     if "learned" in comparison.models:
         params = {"seasonality": cycle, "inference": opt.inference(draws)}
         model = _fit_all(table, spec, rows, kinds, params)
-    save_results(comparison, folder)
-    with console.report_optional():
-        title, page = f"Models compared on {data.name}", folder / "report.html"
-        write_report(page, comparison=comparison, model=model, title=title)
-    note_own(folder, RESULTS, OWN)
+    with own_files(folder, OWN) as draft:
+        save_results(comparison, draft)
+        with console.report_optional():
+            title, page = f"Models compared on {data.name}", draft / "report.html"
+            write_report(page, comparison=comparison, model=model, title=title)
     if json:
         print_json(as_json(comparison) | {"folder": str(folder)})
         return
@@ -195,21 +195,29 @@ def _starred(values: FloatArray) -> list[str]:
     return [f"{v:.{DIGITS}f}{'*' * int(best)}" for v, best in zip(values, marks, strict=True)]
 
 
+TESTS = {
+    "wilcoxon": "Wilcoxon signed-rank test on the same rows",
+    "bootstrap": "bootstrap of whole test steps, since rows have unequal weights",
+}
+
+
 def verdict(comparison: Comparison) -> str:
     """Which model is best over all test rows, and which others cannot be told from it."""
     from driftglm.evaluation.comparison import SIGNIFICANT
+    from driftglm.evaluation.significance import usual_test
 
     overall, best = comparison.table("frame").iloc[-1], comparison.best
     if len(overall) == 1:
         return f"{best} is the only model."
-    tests = comparison.significance(baseline=best)
+    method = usual_test(comparison.weights, len(comparison.steps))
+    tests = comparison.significance(baseline=best, method=method)
     close = [
         f"{model} (p {p:.2g})"
         for model, p in zip(tests["model"], tests["p_holm"], strict=True)
         if p >= SIGNIFICANT
     ]
     start = f"Best over all test rows: {best}, {overall[best]:.{DIGITS}f}"
-    how = "Wilcoxon signed-rank test on the same rows, Holm-corrected"
+    how = f"{TESTS[method]}, Holm-corrected"
     if not close:
         return f"{start}; all others differ from it at the 5 % level ({how})."
     return f"{start}; not told apart at the 5 % level: {', '.join(close)} ({how})."

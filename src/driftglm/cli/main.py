@@ -7,7 +7,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -183,10 +184,10 @@ def _register_broken(name: str, why: Exception) -> None:
 _register()
 
 
-def run() -> None:
-    """Entry point of the script `driftglm`."""
+def prepared() -> Callable[[], None]:
+    """The script `driftglm`, all of whose commands are made and only have to be called."""
     for stream in (sys.stdout, sys.stderr):
         # A letter the terminal does not know must not end a run whose work is done.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="driftglm")
+    return partial(typer.main.get_command(app), prog_name="driftglm")

@@ -10,6 +10,8 @@ from driftglm.exceptions import DataError
 
 SMALLEST, LARGEST = 1e-100, 1e100
 """Squares and sums of squares of such numbers neither vanish nor overflow."""
+DIGITS = 15
+"""What a number holds: beside one 10**15 times as large another is lost in rounding errors."""
 
 
 def refuse_missing(values: pd.Series, name: str, cure: str) -> None:
@@ -22,11 +24,23 @@ def refuse_missing(values: pd.Series, name: str, cure: str) -> None:
         )
 
 
+def refuse_masked(values: object, name: str) -> None:
+    """Raise DataError if entries of a masked array are masked: numbers beneath would be used."""
+    if isinstance(values, np.ma.MaskedArray) and (
+        n_masked := int(np.ma.getmaskarray(values).sum())
+    ):
+        raise DataError(
+            f"{name} is a masked array with {n_masked} masked entries, beneath which there are "
+            "numbers that nobody means; fill them (filled), or leave these rows out."
+        )
+
+
 def log_exposure(exposure: VectorLike, n_rows: int) -> FloatArray:
     """The logarithm of the exposure, one number a row; 0 where none is given."""
     values = per_row(exposure, n_rows, "exposure", "number")
     allowed = "exposures must be positive and finite. Drop rows without exposure: they say nothing."
     _refuse("exposure", values, ~(np.isfinite(values) & (values > 0)), allowed)
+    _refuse_sizes("exposure", values)
     return np.asarray(np.log(values))
 
 
@@ -53,11 +67,14 @@ def check_weights(sample_weight: VectorLike, n_rows: int) -> FloatArray:
     _refuse("sample_weight", weights, ~np.isfinite(weights) | (weights < 0), allowed)
     if not weights.any():
         raise DataError("every sample weight is zero; at least one row must count.")
+    _refuse_sizes("sample_weight", weights)
     return weights
 
 
 def per_row(given: VectorLike, n_rows: int, name: str, what: str) -> FloatArray:
     """What a user gave as floats, one a row; one number stands for all rows, None for 1."""
+    refuse_masked(given, name)
+    _refuse_complex(given, name)
     try:
         values = np.asarray(1.0 if given is None else given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -74,8 +91,27 @@ def per_row(given: VectorLike, n_rows: int, name: str, what: str) -> FloatArray:
     return values
 
 
+def _refuse_complex(given: VectorLike, name: str) -> None:
+    """Raise DataError about complex numbers, of which numpy would drop a part."""
+    if np.asarray(given).dtype.kind == "c":
+        raise DataError(f"{name} holds complex numbers; pass real ones.")
+
+
 def _refuse(name: str, values: FloatArray, bad: BoolArray, allowed: str) -> None:
     """Raise a DataError about the first value that is bad."""
     if bad.any():
         row = int(np.argmax(bad))
         raise DataError(f"{name} is {values[row]} at row {row}; {allowed}")
+
+
+def _refuse_sizes(name: str, values: FloatArray) -> None:
+    """Raise a DataError about numbers, none negative, that overflow or vanish when multiplied."""
+    some = values > 0
+    bad = (values > LARGEST) | (some & (values < SMALLEST))
+    _refuse(name, values, bad, f"sizes from {SMALLEST:g} to {LARGEST:g} can be used.")
+    n_orders = np.ptp(np.log10(values[some])) if some.any() else 0.0
+    if n_orders > DIGITS:
+        raise DataError(
+            f"{name} differs by {n_orders:.0f} orders of magnitude between rows, and numbers hold "
+            f"{DIGITS} digits: what the least rows say is lost. Leave these out."
+        )

@@ -1,4 +1,7 @@
-"""Columns of a frame that are no numbers, or have gaps: all are named at once, with what to do."""
+"""What cannot be used as X: columns of a frame that are no numbers or have gaps, broken matrices.
+
+All such columns are named at once, with what to do.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from pandas.api.types import (
     is_timedelta64_dtype,
 )
 
+from driftglm.data.matrices import refuse_broken
 from driftglm.exceptions import DataError
 
 _THOUSANDS = r"\d{1,3}([,.' \u2019\u00a0\u202f]\d{3})+([.,]\d+)?"
@@ -38,11 +42,12 @@ MARKED_TARGET = "Replace the marks, y.str.replace(',', '.').astype(float) or the
 OTHER_TARGET = "Pass numbers, one per row; labels are for classifiers."
 
 
-def check_frame(X: object) -> None:
-    """Raise DataError unless all columns of a frame can be read as numbers and have no gaps.
+def check_matrix(X: object) -> None:
+    """Raise DataError if X would be misread, or if columns of a frame are no numbers or have gaps.
 
-    Whatever is no frame passes: it is looked at elsewhere.
+    Numbers of arrays are looked at elsewhere.
     """
+    refuse_broken(X, "X")
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")) or isinstance(X, pd.Series):
         return
     frame: Any = X

@@ -8,11 +8,35 @@ import numpy as np
 import scipy.sparse as sp
 
 from driftglm._typing import FloatArray, Matrix
+from driftglm.data.checks import refuse_masked
+from driftglm.exceptions import DataError
 
 FAR = 1e3
 """A column lies far from zero if it is so many times farther from it than its values are apart."""
 AWAY = 10.0
 """The same where taking its least value off costs nothing: few digits are lost, but some are."""
+
+
+def refuse_broken(X: object, name: str) -> None:
+    """Raise DataError for masked entries and for indices beyond the shape: nobody else looks."""
+    refuse_masked(X, name)
+    if not sp.issparse(X):
+        return
+    matrix: Any = X
+    said = ""
+    if hasattr(matrix, "check_format"):
+        try:
+            matrix.check_format(full_check=True)
+        except ValueError as error:
+            said = str(error)
+    elif matrix.format == "coo" and matrix.nnz:
+        ends = [(place.min(), place.max()) for place in matrix.coords]
+        within = (low >= 0 and high < n for (low, high), n in zip(ends, matrix.shape, strict=True))
+        said = "" if all(within) else "indices lie outside its shape"
+    if said:
+        raise DataError(
+            f"{name} is a sparse matrix that contradicts itself ({said}); build it anew."
+        )
 
 
 def squares(X: Matrix) -> Any:

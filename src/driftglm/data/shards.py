@@ -23,7 +23,7 @@ from scipy.sparse import csr_matrix
 
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError
-from driftglm.files import DamagedFileError, unpack
+from driftglm.files import DamagedFileError, check_regular, unpack
 
 MANIFEST = "manifest.json"
 KIND, FORMAT = "driftglm shards", 1
@@ -147,6 +147,7 @@ def read_arrays(folder: str | os.PathLike[str], part: Part) -> Arrays:
     """The arrays of one part, checked against the manifest."""
     if Path(part.file).name != part.file:
         raise DamagedFileError(f"{MANIFEST} names the part {part.file!r:.60} outside the folder.")
+    check_regular(Path(folder) / part.file)
     try:
         data = (Path(folder) / part.file).read_bytes()
     except OSError as error:
@@ -180,8 +181,11 @@ def read_column(arrays: Arrays, manifest: Manifest, name: str) -> np.ndarray:
     if kind == "number":
         return _array(arrays, key)
     letters, ends = _array(arrays, f"{key}.letters").tobytes(), _array(arrays, f"{key}.ends")
-    out = np.array([letters[a:b].decode() for a, b in pairwise(ends)], dtype=object)
-    out[arrays[f"{key}.missing"]] = None
+    try:
+        out = np.array([letters[a:b].decode() for a, b in pairwise(ends)], dtype=object)
+        out[_array(arrays, f"{key}.missing")] = None
+    except (ValueError, TypeError, IndexError) as error:
+        raise DamagedFileError(f"a part has a column that is no text ({error}).") from error
     return out
 
 
@@ -192,7 +196,11 @@ def read_block(arrays: Arrays, manifest: Manifest, n_rows: int) -> csr_matrix | 
     entries = [_array(arrays, name) for name in ("data", "indices", "indptr")]
     if entries[1].max(initial=0) >= manifest.n_block:
         raise DamagedFileError(f"{MANIFEST} has fewer columns than its parts.")
-    block = csr_matrix(tuple(entries), shape=(n_rows, manifest.n_block))
+    try:
+        block = csr_matrix(tuple(entries), shape=(n_rows, manifest.n_block))
+        block.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise DamagedFileError(f"a part has a block that is no matrix ({error}).") from error
     return block[:, manifest.first_block :]
 
 

@@ -19,6 +19,8 @@ Kind: TypeAlias = Literal["none", "integer", "period", "category"]
 Labels: TypeAlias = IntArray | pd.PeriodIndex | NDArray[np.object_]
 Freq: TypeAlias = int | str | None
 Categories: TypeAlias = tuple[str | float, ...]
+MOST_AHEAD = 100_000
+"""Steps after the last one that can be forecast; a label beyond is a mistake, most likely."""
 _PERIOD_FREQ = re.compile(r"([1-9]\d{0,3})?((?:Y|Q|M|W|D|h|min|s|ms|us)(?:-[A-Z]{3})?)")
 
 
@@ -79,7 +81,8 @@ class TimeAxis:
         Raises
         ------
         TimeError
-            If a label is missing, of another kind, before the first step or between two steps.
+            If a label is missing, of another kind, before the first step, between two steps or
+            more than 100,000 steps after the last.
 
         Examples
         --------
@@ -104,7 +107,12 @@ class TimeAxis:
         why = f"before the first step: the model was fitted {self._described()}, and later steps"
         cure = "are allowed too. Drop the earlier rows, or fit again with them."
         reject(values, ordinals < self.start, f"{why} {cure}")
-        return _steps(values, ordinals, self.start, self.freq)
+        codes = _steps(values, ordinals, self.start, self.freq)
+        why = f"more than {MOST_AHEAD} steps after the last: the model was fitted"
+        cure = "; look at the labels, their unit may differ."
+        far = codes >= self.n_timesteps + MOST_AHEAD
+        reject(values, far, f"{why} {self._described()}{cure}")
+        return codes
 
     def _described(self) -> str:
         """How the model was fitted, for messages."""

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, MatrixLike
-from driftglm.data.matrices import dense
+from driftglm.data.matrices import dense, refuse_broken
 from driftglm.design import ArrayScores, ColumnDesign
 from driftglm.distributed.cells import CellPart, LocalCells, sums_over_cells
 from driftglm.distributed.gram import block_gram
@@ -286,6 +286,7 @@ def load(
     """
     from sklearn.utils import check_array
 
+    refuse_broken(block, "X")
     X: Any = check_array(
         block,
         accept_sparse="csr",

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
 from driftglm.data.timesteps import Labels
+from driftglm.diagnostics.chains import LEAST, effective_draws, r_hat
 from driftglm.estimators.levels import normal_quantile
 from driftglm.estimators.said import stacked
-from driftglm.exceptions import ConvergenceWarning, DataError, DriftError
+from driftglm.exceptions import ConvergenceWarning, DataError, DataWarning, DriftError
 from driftglm.families import Family
 from driftglm.fitting.fits import Fit
 from driftglm.fitting.outcome import Forecaster
@@ -29,6 +30,7 @@ from driftglm.solvers.sampling import Sampling
 LARGEST_RATIO, LEAST_EFFECTIVE = 1.05, 100.0
 """An R-hat above, or fewer effective draws than this, and the chains have not met."""
 N_NAMED = 3
+HALF = 0.5
 
 
 def sampling_of(inference: str | Sampling) -> Sampling | None:
@@ -99,8 +101,9 @@ class JointDraws:
         The last rows are the noise and the number of features that are in. Of several classes a
         column `class` comes first.
         """
+        fits = self._sampled()
         names = feature_names_of(self, self.n_features_in_, feature_names)
-        tables = [_agreement(fit, names) for fit in self._sampled()]
+        tables = [_agreement(fit, names) for fit in fits]
         if len(tables) == 1:
             return tables[0]
         for label, table in zip(self.classes_, tables, strict=True):
@@ -166,7 +169,7 @@ class JointDraws:
     ) -> np.ndarray:
         """(n_draws, n_rows) of y; `given` are exposure, trials and groups."""
         exposure, trials, groups = given
-        if not isinstance(n_draws, Integral) or n_draws < 1:
+        if not isinstance(n_draws, Integral) or isinstance(n_draws, bool) or n_draws < 1:
             raise DataError(f"n_draws={n_draws!r}; pass a whole number, 1 or more.")
         rows, codes = self._read_new(X, time)
         rng, family = np.random.default_rng(random_state), self.family_
@@ -203,6 +206,14 @@ class JointDraws:
                 "are used.",
                 ConvergenceWarning,
             )
+        if draws.paths.shape[1] < LEAST:
+            warn(
+                f"{draws.paths.shape[1]} draws a chain say nothing of whether chains agree, and "
+                "next to nothing of coefficients; draw more (Sampling(draws=...)).",
+                ConvergenceWarning,
+            )
+            return
+        _warn_of_room(self._sampled())
         table = self.sampling_summary()
         poor = table[
             (table["r_hat"] > LARGEST_RATIO) | (table["effective_draws"] < LEAST_EFFECTIVE)
@@ -217,6 +228,19 @@ class JointDraws:
             f"draws (least {poor['effective_draws'].min():.0f}), among them {named}; draw more "
             "(Sampling(draws=...)), or read what concerns them with care.",
             ConvergenceWarning,
+        )
+
+
+def _warn_of_room(fits: Sequence[SampledFit]) -> None:
+    """Say where features that are in had no room for their draws."""
+    inclusion = np.max([fit.inclusion() for fit in fits], axis=0)
+    inclusion[fits[0].kept()] = 0.0
+    if missing := int(np.count_nonzero(inclusion > HALF)):
+        warn(
+            f"there is no room for whole draws of {missing} features that are in: their intervals "
+            "and bands are those of a normal distribution, as if independent of all else. Raise "
+            "max_megabytes of Sampling, or thin: thin=5 with a fifth of the draws takes a fifth.",
+            DataWarning,
         )
 
 
@@ -236,8 +260,6 @@ def _agreement(fit: SampledFit, names: np.ndarray | Sequence[str]) -> pd.DataFra
 
 def _global_rows(fit: SampledFit) -> pd.DataFrame:
     """R-hat and effective draws of what all features share."""
-    from driftglm.diagnostics.chains import effective_draws, r_hat
-
     parts = {"noise": fit.draws.noise[..., 0], "features in": fit.draws.n_included}
     rows = [
         {"what": name, "r_hat": r_hat(draws), "effective_draws": min(effective_draws(draws))}

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import FloatArray, IntArray, Matrix, MatrixLike, VectorLike
 from driftglm._warnings import warn
-from driftglm.data.frames import check_frame
+from driftglm.data.frames import check_matrix
 from driftglm.data.timesteps import TimeAxis
 from driftglm.distributed.prediction import by_block
 from driftglm.distributed.sources import is_rows
@@ -58,7 +58,7 @@ class LinearPredictor:
         """New rows as checked, and their steps."""
         check_is_fitted(self, "coef_path_")
         X, time = self._split(X, time)
-        check_frame(X)
+        check_matrix(X)
         rows = validate_data(self, X, reset=False, **X_FORMAT)
         return rows, self._codes(time, rows.shape[0])
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from driftglm._typing import FloatArray, IntArray, MatrixLike, VectorLike
 from driftglm._warnings import warn
+from driftglm.data.frames import check_matrix
 from driftglm.estimators.base import DriftEstimator, Extrapolate, prior_of
 from driftglm.estimators.stopped import text_cure
 from driftglm.estimators.text_export import TextExports
@@ -299,6 +300,7 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         """(n_docs, V) log probabilities of the words; no time: the step after the last."""
         check_is_fitted(self, "coef_path_")
         effects, time = self._split(effects, time)
+        check_matrix(effects)
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64, reset=False)
         out = np.empty((rows.shape[0], self.vocabulary_.size))
         for members, step in self._by_step(self._codes(time, rows.shape[0])):
@@ -313,6 +315,7 @@ class DriftTextModel(TextExports, Trust, Storable, BaseEstimator):
         check_is_fitted(self, "coef_path_")
         table = read_counts(counts, self.vocabulary_)
         effects, time = self._split(effects, time)
+        check_matrix(effects)
         rows = validate_data(self, effects, accept_sparse="csr", dtype=np.float64, reset=False)
         if rows.shape[0] != table.shape[0]:
             raise DataError(

@@ -31,6 +31,15 @@ def find_test(method: str) -> Callable[[FloatArray, FloatArray, IntArray], Found
     return _TESTS[method]
 
 
+def usual_test(weights: FloatArray, n_steps: int) -> Method:
+    """The test of sentences about a comparison: of rows, or of steps where rows weigh unequally.
+
+    Signed ranks count a row of weight 1 as much as one of weight 1,000, whatever the mean says.
+    """
+    uneven = weights.size > 0 and bool(np.ptp(weights) > 0)
+    return "bootstrap" if uneven and n_steps >= FEWEST["bootstrap"] else "wilcoxon"
+
+
 def wilcoxon(difference: FloatArray, weights: FloatArray, steps: IntArray) -> Found:
     """Signed ranks of the rows' differences; zero differences are dropped, as Wilcoxon did."""
     del steps

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from driftglm._typing import IntArray, Matrix, MatrixLike
-from driftglm.data.frames import check_frame, check_target
+from driftglm.data.checks import refuse_masked
+from driftglm.data.frames import check_matrix, check_target
 from driftglm.data.timesteps import TimeAxis
 from driftglm.exceptions import DataError, TimeError
 from driftglm.families import Family
@@ -141,7 +142,8 @@ def checked(
 ) -> tuple[Matrix, np.ndarray]:
     """X and y as scikit-learn wants them; names and number of columns are set or compared."""
     numeric = reading.family.target == "numbers"
-    check_frame(X)
+    check_matrix(X)
+    refuse_masked(y, "y")
     if numeric:
         check_target(y)
     checks = {"y_numeric": numeric, "reset": reset, "ensure_min_samples": 2 if reset else 1}

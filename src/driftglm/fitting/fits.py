@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -425,13 +425,13 @@ class PosteriorFit(Fit):
 
     def _forecast_paths(self, n_steps: int) -> Moments:
         """Append empty steps to every path's posterior."""
-        longer = self.components.extended(n_steps)
         last = np.empty((self.h.shape[0], 2))
-        if isinstance(longer, SeasonalComponents):
+        if isinstance(self.components, SeasonalComponents):
+            longer = replace(self.components, n_timesteps=self.components.n_timesteps + n_steps)
             every = self.season_moments(longer)
             last[:] = every[:, :2, -1]
         else:
-            tables = longer.tables()
+            tables = self.components.tables_ahead(n_steps)
             last_step_inplace(self.h, self.b, self.offset, self.phi, tables, last)
         return last[:, 0] / self.unit, last[:, 1] / self.unit**2
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from driftglm.data.features import listed
 from driftglm.exceptions import DataError
 from driftglm.families import Family
 from driftglm.fitting.rows import Rows
@@ -31,7 +30,7 @@ def check_sampling(rows: Rows, family: Family, settings: Settings) -> None:
     if not can_be_sampled(family):
         raise DataError(
             f"inference='sampling' has no draws for family {family.name!r}; it has for "
-            f"{listed([repr(name) for name in SAMPLED])}. Or {ELSE}."
+            f"{', '.join(repr(name) for name in SAMPLED)}. Or {ELSE}."
         )
     if isinstance(rows, WorkerRows):
         raise DataError(

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from driftglm._typing import FloatArray, MatrixLike
-from driftglm.data.frames import check_frame
+from driftglm.data.frames import check_matrix
 from driftglm.data.timesteps import Freq, TimeAxis, fit_axis
 from driftglm.exceptions import DataError
 from driftglm.fitting.checkpoint import Checkpoint, Fingerprint, resuming_advice
@@ -141,7 +141,7 @@ def fit_documents(
         words = _words(plan.vocabulary, located)
         table = check_counts(located, words)
         given = gathered(effects)
-        check_frame(given)
+        check_matrix(given)
         rows = validate_data(estimator, given, accept_sparse="csr", dtype=np.float64)
         if rows.shape[0] != table.shape[0]:
             raise DataError(

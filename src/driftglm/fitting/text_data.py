@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_array
 
 from driftglm._typing import BoolArray, FloatArray, IntArray, Matrix, MatrixLike
-from driftglm.data.matrices import dense, divided, squares
+from driftglm.data.matrices import dense, divided, refuse_broken, squares
 from driftglm.design import ColumnDesign
 from driftglm.exceptions import DataError
 from driftglm.fitting.text_bursts import (
@@ -68,6 +68,7 @@ def read_counts(counts: MatrixLike, words: Words | None) -> csr_array:
 
 def read_table(counts: MatrixLike) -> csr_array:
     """Numbers, none of them missing or infinite."""
+    refuse_broken(counts, "counts")
     sparse = getattr(counts, "sparse", None)
     with suppress(AttributeError, TypeError):
         # A pandas frame of sparse columns is read without filling it; others have no such matrix.

@@ -37,17 +37,26 @@ def check_estimator(model: Any) -> None:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = [model.predict(row)] if callable(getattr(model, "predict", None)) else []
-            if "_forecasters" in vars(model) and hasattr(model, "predict_interval"):
-                found.append(model.predict_interval(row))
+            found, agree = _answers(model, row)
     except DataError:
         return  # it says itself what it lacks
     except Exception as error:
         raise DamagedFileError(
             f"its parts do not work together ({type(error).__name__}: {error!s:.80})"
         ) from error
+    if not agree:
+        raise DamagedFileError("it has not as many classes as probabilities")
     if any(len(each) != 1 for each in found):
         raise DamagedFileError("its parts do not work together (one row has several predictions)")
+
+
+def _answers(model: Any, row: np.ndarray) -> tuple[list[Any], bool]:
+    """What a model predicts for a row, and whether classes and probabilities are as many."""
+    found = [model.predict(row)] if callable(getattr(model, "predict", None)) else []
+    if "_forecasters" in vars(model) and hasattr(model, "predict_interval"):
+        found.append(model.predict_interval(row))
+    classes = getattr(model, "classes_", None)
+    return found, classes is None or model.predict_proba(row)[0].shape == classes.shape
 
 
 def check_pattern(pattern: object) -> None:

@@ -84,8 +84,20 @@ class Components:
         """The same components for paths `n_more` steps longer."""
         return replace(self, n_timesteps=self.n_timesteps + n_more)
 
-    def tables(self) -> Tables:
-        """Arrays for the kernels; components of equal dynamic part share a chain."""
+    def tables_ahead(self, n_more: int) -> Tables:
+        """Tables of paths that end `n_more` steps later; between the two ends nothing is known.
+
+        A stationary chain leaps there at once, however far it is.
+        """
+        if self.boundary == "stationary":
+            return self.extended(1).tables(leap=n_more)
+        return self.extended(n_more).tables()
+
+    def tables(self, leap: int = 1) -> Tables:
+        """Arrays for the kernels; components of equal dynamic part share a chain.
+
+        The last step of a stationary chain may lie `leap` steps after the one before it.
+        """
         chains = np.column_stack([self.dynamic, self.rho])
         unique, chain = np.unique(chains, axis=0, return_inverse=True)
         moving = unique[:, 0] > 0
@@ -93,6 +105,10 @@ class Components:
         numbers = np.where(self.is_zero, ZERO_CHAIN, number[chain.ravel()]).astype(np.int64)
         shape = self.n_timesteps, self.boundary
         found = [chain_transitions(variance, rho, *shape) for variance, rho in unique[moving]]
+        if leap > 1:
+            for (variance, rho), (carried, shocks) in zip(unique[moving], found, strict=True):
+                carried[-1] = rho**leap
+                shocks[-1] = variance * (1.0 - carried[-1]) * (1.0 + carried[-1])
         carry, shock = np.array(found).reshape(-1, 2, self.n_timesteps).transpose(1, 0, 2)
         # D^-1 = (I - C)' diag(1/shock) (I - C), applied to ones.
         slack = np.where(np.arange(self.n_timesteps) == 0, 1.0, 1.0 - carry) / shock

@@ -7,8 +7,11 @@ function pText(p) {
   return p < 0.001 ? "< 0.001" : p.toFixed(3);
 }
 
+const BY_ROWS = "p: Wilcoxon signed-rank test on the losses of the same rows, two-sided, Holm-corrected. “Rows favour” is the side of the signed ranks; it may differ from the side of the mean. Rows of one company or place are not independent, so that p-values tend to be too small.";
+const BY_STEPS = "p: whole test steps are drawn with replacement (a bootstrap), two-sided, Holm-corrected; rows have unequal weights, so that counting rows would say nothing. “Mean rank” is over test steps.";
+
 function comparisonSection(found) {
-  const { models, steps, values, digits, order, ranks, seconds, p, favours } = found;
+  const { models, steps, values, digits, order, ranks, seconds, p, favours, whole } = found;
   const overall = values[values.length - 1];
   const best = order[0];
   const steady = (value) => numberText(value, digits);
@@ -27,7 +30,7 @@ function comparisonSection(found) {
   const some = models.length > 1;
   const compared = !some ? null : el("table", { class: "full" },
     el("caption", { class: "sr" }, "Models and significance"),
-    el("thead", {}, el("tr", {}, ["Model", capital(found.label), "Above the best", "Mean rank", "p (Holm)", "Rows favour", "Seconds"]
+    el("thead", {}, el("tr", {}, ["Model", capital(found.label), "Above the best", "Mean rank", "p (Holm)", ...(whole ? [] : ["Rows favour"]), "Seconds"]
       .map((text) => el("th", { scope: "col", class: "wordy" }, text)))),
     el("tbody", {}, order.map((k) => {
       const above = overall[best] ? (100 * (overall[k] - overall[best])) / Math.abs(overall[best]) : NaN;
@@ -37,10 +40,10 @@ function comparisonSection(found) {
         el("td", { class: rival ? null : "best" }, steady(overall[k])),
         el("td", {}, rival && overall[k] !== null ? `${numberText(above, 1)} %` : "–"),
         el("td", {}, numberText(ranks[k], 2)), el("td", {}, rival ? pText(p[k]) : "–"),
-        el("td", {}, rival ? side : "–"), el("td", {}, seconds[k] < 0.05 ? "< 0.1" : numberText(seconds[k], 1)));
+        whole ? null : el("td", {}, rival ? side : "–"), el("td", {}, seconds[k] < 0.05 ? "< 0.1" : numberText(seconds[k], 1)));
     })));
   const note = !some ? null : el("p", { class: "note" },
-    "p: Wilcoxon signed-rank test on the losses of the same rows, two-sided, Holm-corrected. “Rows favour” is the side of the signed ranks; it may differ from the side of the mean. Rows of one company or place are not independent, so that p-values tend to be too small. Seconds: fitting and predicting, without tuning.");
+    `${whole ? BY_STEPS : BY_ROWS} Seconds: fitting and predicting, without tuning.`);
   const warned = found.warnings.length === 0 ? null : numbers(
     `${plural(found.warnings.length, "warning")} of the models`,
     () => ({ head: ["Model", "Warning"], rows: found.warnings.map(([m, text]) => [named(m), el("bdi", {}, text)]) }));

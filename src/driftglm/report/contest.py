@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from driftglm._typing import FloatArray, IntArray
 from driftglm.evaluation import Comparison
 from driftglm.evaluation.comparison import SIGNIFICANT
+from driftglm.evaluation.significance import usual_test
 from driftglm.evaluation.tables import ranking
 from driftglm.report.encode import number, significant
 from driftglm.report.forecasts import forecasts
@@ -37,6 +38,7 @@ def contest(comparison: Comparison) -> dict[str, Any]:
         "order": order.tolist(),
         "ranks": [number(v) for v in ranks],
         "seconds": [number(comparison.seconds.get(m, math.nan)) for m in comparison.models],
+        "whole": _by_whole_steps(comparison),
         "p": [number(tests.get(k, (math.nan, 0.0))[0]) for k in range(len(order))],
         "favours": [number(tests.get(k, (0.0, 0.0))[1]) for k in range(len(order))],
         "nRows": int(comparison.rows.size),
@@ -56,20 +58,26 @@ def _digits(overall: FloatArray) -> int:
     return int(np.clip(DIGITS - math.ceil(math.log10(float(np.median(size)))), 0, 8))
 
 
-def _tests(comparison: Comparison, best: int) -> dict[int, tuple[float, float]]:
-    """By position of a model, Holm's p against the best, and whom the ranks favour.
+def _by_whole_steps(comparison: Comparison) -> bool:
+    """Whether tests count steps rather than rows."""
+    return usual_test(comparison.weights, len(comparison.steps)) == "bootstrap"
 
-    The second is positive if the signed ranks of the differences are on the best model's side:
-    a lower mean can come from few rows while most rows are predicted better by the other.
+
+def _tests(comparison: Comparison, best: int) -> dict[int, tuple[float, float]]:
+    """By position of a model, Holm's p against the best, and whom the losses favour.
+
+    Of rows, the second is positive if the signed ranks of the differences are on the best model's
+    side: a lower mean can come from few rows while most rows are predicted better by the other.
     """
     names = comparison.models
-    frame: pd.DataFrame = comparison.significance(baseline=names[best])
-    out = {}
+    method = usual_test(comparison.weights, len(comparison.steps))
+    frame: pd.DataFrame = comparison.significance(baseline=names[best], method=method)
+    out, whole = {}, method == "bootstrap"
     for model, p in zip(frame["model"], frame["p_holm"], strict=True):
         difference = comparison.loss[model] - comparison.loss[names[best]]
         difference = difference[difference != 0]
         side = float(np.sign(difference) @ rankdata(np.abs(difference)))
-        out[names.index(model)] = (float(p), float(np.sign(side)))
+        out[names.index(model)] = (float(p), 1.0 if whole else float(np.sign(side)))
     return out
 
 
@@ -94,30 +102,37 @@ def headline(
     share = f", {significant(100 * gap / base, 2)} % below " if base > 0 else ", ahead of "
     out: Parts = [[names[best]], f" has the lowest {label} {over} ({rows}): {value}{share}"]
     out += [[names[second]], ", the next best. "]
-    p, side = tests[second]
-    if p >= SIGNIFICANT:
-        out.append(f"This difference is not significant ({_p(p)}).")
-    elif side < 0:
-        out += [
-            f"The losses differ significantly ({_p(p)}), but more of the rows favour ",
-            [names[second]],
-            "; the lower mean comes from fewer, larger errors.",
-        ]
-    else:
-        steps = _by_steps(comparison, comparison.models[best], comparison.models[second])
-        out.append(f"This difference is significant ({_p(p)}).{steps}")
-    others = [k for k in tests if k != second]
-    if others:
-        n_beaten = sum(tests[k][0] < SIGNIFICANT and tests[k][1] > 0 for k in others)
-        out.append(f" It is significantly better than {_share(n_beaten, len(others))}.")
+    out += _is_it_chance(comparison, best, second, tests)
     return out
+
+
+def _is_it_chance(
+    comparison: Comparison, best: int, second: int, tests: dict[int, tuple[float, float]]
+) -> Parts:
+    """Whether the lead is more than chance, by rows or by whole test steps."""
+    names, (p, side) = comparison.models, tests[second]
+    whole = _by_whole_steps(comparison)
+    counted = "By whole test steps" if whole else "Row by row"
+    others = [k for k in tests if k != second]
+    n_beaten = sum(tests[k][0] < SIGNIFICANT and tests[k][1] > 0 for k in others)
+    rest = f" It is significantly better than {_share(n_beaten, len(others))}." if others else ""
+    if p >= SIGNIFICANT:
+        return [f"{counted}, this difference is not significant ({_p(p)}).{rest}"]
+    if side < 0:
+        return [
+            f"The losses differ significantly ({_p(p)}), but more of the rows favour ",
+            [str(names[second])],
+            f"; the lower mean comes from fewer, larger errors.{rest}",
+        ]
+    steps = "" if whole else _by_steps(comparison, names[best], names[second])
+    return [f"{counted}, this difference is significant ({_p(p)}){steps}.{rest}"]
 
 
 def _by_steps(comparison: Comparison, best: str, second: str) -> str:
     """What whole test steps say where they do not confirm what rows say; rows depend on others."""
     tests = comparison.significance(baseline=best, method="bootstrap")
     p = float(tests["p_value"][tests["model"] == second].iloc[0])
-    return "" if not p >= SIGNIFICANT else f" Counting whole test steps, it is not ({_p(p)})."
+    return f"; by whole test steps it is not ({_p(p)})" if p >= SIGNIFICANT else ""
 
 
 def _p(p: float) -> str:

@@ -164,3 +164,15 @@ systemDark.addEventListener("change", () => {
   if (!themeChosen) setTheme(systemDark.matches ? "dark" : "light");
 });
 setTheme(document.documentElement.dataset.theme);
+
+// Paper is white, and shows parts that nobody has scrolled to.
+const toPrint = [];
+let onScreen = null;
+addEventListener("beforeprint", () => {
+  onScreen = document.documentElement.dataset.theme;
+  if (onScreen === "dark") setTheme("light");
+  toPrint.forEach((act) => act());
+});
+addEventListener("afterprint", () => {
+  if (onScreen === "dark") setTheme("dark");
+});

@@ -111,11 +111,15 @@ function plot({ label, caption, renderer, spec, about, size = "" }) {
     performance.mark("plot-drawn");
   }
 
-  new IntersectionObserver((entries) => {
-    if (seen || !entries.some((entry) => entry.isIntersecting)) return;
+  const see = () => {
+    if (seen) return;
     seen = true;
     draw();
+  };
+  new IntersectionObserver((entries) => {
+    if (entries.some((entry) => entry.isIntersecting)) see();
   }, { rootMargin: "200px" }).observe(host);
+  toPrint.push(see);
   new ResizeObserver(() => {
     if (seen && width > 0 && host.clientWidth > 0 && host.clientWidth !== width) draw();
   }).observe(host);
@@ -276,7 +280,7 @@ function forecastSpec(points, bins, names, cloud) {
   const across = span([...points, ...bins].map((point) => point.f));
   const along = span([...points.map((point) => point.a), ...bins.flatMap((bin) => [bin.a, bin.lo, bin.hi])]);
   const agree = [Math.max(across[0], along[0]), Math.min(across[1], along[1])];
-  const x = (field) => ({ field, type: "quantitative", title: names[0], scale: { zero: false, domain: across, nice: true }, axis: { grid: false, tickCount: 6 } });
+  const x = (field) => ({ field, type: "quantitative", title: names[0], scale: { zero: false, domain: across, nice: true }, axis: { grid: false, tickCount: 6, labelFlush: false } });
   const y = (field) => ({ field, type: "quantitative", title: names[1], scale: { zero: false, domain: along, nice: true }, axis: { tickCount: 6 } });
   const [main1, main2] = palette();
   const layers = [

@@ -240,14 +240,14 @@ def _zero_small_paths(run: Run[Objective, State]) -> None:
     run.coupling.settle(run.states)
 
 
-def _refresh_intercepts(run: Run[Objective, State]) -> None:
-    """The intercepts' posterior and penalty at the present paths."""
+def _refresh_intercepts(run: Run[Objective, State]) -> float:
+    """The intercepts' posterior and penalty at the present paths; how far they were from it."""
     run.coupling.settle(run.states)
     works = [RowWork(*pair) for pair in zip(run.problems, run.states, strict=True)]
-    for work in works:
-        work.set_intercepts()
+    worst = max(work.set_intercepts() for work in works)
     run.states = [work.state for work in works]
     run.coupling.settle(run.states)
+    return worst
 
 
 @dataclass(frozen=True)
@@ -265,9 +265,9 @@ class LBFGSSolver(Solver[Objective, State]):
             variables, before = _Joint(run), _value(run)
             n_most = min(ROUND, run.max_iter - len(run.history))
             values = _ascend(variables, before, n_most, run.tol)
-            optimality = variables.optimality
             _zero_small_paths(run)
-            _refresh_intercepts(run)
+            # Where no path is alive, intercepts are all there is to find.
+            optimality = max(variables.optimality, _refresh_intercepts(run))
             run.history += values[:-1]
             run.record(_value(run), sum(int(part.alive.sum()) for part in variables.parts))
             settled = len(values) <= 1 and optimality <= run.tol

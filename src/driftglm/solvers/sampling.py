@@ -6,10 +6,11 @@ advance by a few sweeps at a time; who interrupts keeps what all of them have dr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -82,10 +83,17 @@ class Sampling:
                 raise DataError(
                     f"{name}={value!r} of Sampling; pass a whole number, {least} or more."
                 )
-        if not self.max_megabytes > 0:
-            raise DataError(
-                f"max_megabytes={self.max_megabytes!r} of Sampling; pass a number above 0."
-            )
+        _check_kept(self.keep, self.max_megabytes)
+
+
+def _check_kept(keep: object, megabytes: object) -> None:
+    """What is kept in full is named by positions, and takes a finite size."""
+    items = keep if isinstance(keep, tuple | list) else (None,)
+    if not all(isinstance(i, Integral) and not isinstance(i, bool) for i in items):
+        raise DataError(f"keep={keep!r} of Sampling; pass positions of columns, e.g. (3, 17).")
+    number = isinstance(megabytes, Real) and not isinstance(megabytes, bool)
+    if not (number and 0 < float(megabytes) < math.inf):  # type: ignore[arg-type]
+        raise DataError(f"max_megabytes={megabytes!r} of Sampling; pass a finite number above 0.")
 
 
 @dataclass

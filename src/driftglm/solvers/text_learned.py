@@ -77,7 +77,7 @@ class TextPosterior:
         """(2, V, F) means and variances `n_steps` after the last: empty steps are appended."""
         n_words, n_effects, _ = self.mean.shape
         out = np.zeros((n_words * n_effects, 2))
-        tables = self.components.extended(n_steps).tables()
+        tables = self.components.tables_ahead(n_steps)
         # Words one below the other: a path is a path.
         h, b, phi = (each.reshape(out.shape[0], -1) for each in (self.h, self.b, self.phi))
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date, time, timedelta
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_datetime64_any_dtype
 
 from driftglm._typing import BoolArray
 from driftglm.data.checks import refuse_missing
@@ -122,3 +124,24 @@ def _others(bad: BoolArray) -> str:
     if not n_good:
         return "no cell is a number as it stands, though nearly all look like one"
     return f"the other {n_good} of {bad.size} cells are numbers"
+
+
+def refuse_dates(values: pd.Series, name: str) -> None:
+    """Raise DataError for dates, times of day and durations, whose values are no levels."""
+    first = values.dropna().iloc[0]
+    if is_datetime64_any_dtype(values) or isinstance(first, pd.Period | date | time):
+        raise DataError(f"column {name!r:.60} holds dates, which are no feature; drop it (--drop).")
+    if isinstance(first, timedelta):
+        raise DataError(
+            f"column {name!r:.60} holds durations; write them as numbers of one unit, or drop it "
+            "(--drop)."
+        )
+
+
+def refuse_nested(values: pd.Series, name: str) -> None:
+    """Raise DataError if a cell holds a list or the like, as JSON and Parquet may."""
+    nested = list | dict | set | tuple | np.ndarray
+    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, nested)]
+    if odd:
+        kind = type(values.iloc[odd[0]]).__name__.replace("ndarray", "list")
+        raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,6 +21,8 @@ from driftglm.tables.cells import named_cells, refuse_empty, refuse_spoilt, with
 from driftglm.tables.reading import Table, as_strings
 
 MOST_CLASSES = 50
+NUMBER = bool | int | float | Decimal | np.number
+LARGEST_WHOLE = int(np.finfo(np.float64).max)
 N_SHOWN = 8
 
 
@@ -49,14 +52,24 @@ def is_number_column(values: pd.Series) -> bool:
     if is_numeric_dtype(values) or is_bool_dtype(values):
         return True
     given = values.dropna()
-    return bool(len(given)) and all(isinstance(v, bool | int | float | np.number) for v in given)
+    return bool(len(given)) and all(isinstance(v, NUMBER) for v in given)
+
+
+def as_floats(cells: pd.Series) -> FloatArray:
+    """Cells as numbers, NaN where they are none; what is too large for a float is infinite."""
+    try:
+        found: FloatArray = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
+    except OverflowError:
+        large = cells.map(lambda v: isinstance(v, int) and abs(v) >= LARGEST_WHOLE)
+        found = np.where(large, np.inf, as_floats(cells.mask(large.to_numpy(dtype=np.bool_))))
+    return found
 
 
 def numbers(table: Table, values: pd.Series, name: str, cure: str) -> FloatArray:
     """A column of a table as finite numbers; DataError names the first cells that hold none."""
     refuse_empty(table, values, name, cure)
     cells = values if values.dtype.kind in "fiu" else values.astype(object)
-    found = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
+    found = as_floats(cells)
     bad = ~np.isfinite(found)
     if bad.any():
         what = "which is no finite number" if bad.sum() == 1 else "which are no finite numbers"

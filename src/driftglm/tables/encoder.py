@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_datetime64_any_dtype
 from scipy.sparse import csr_matrix, hstack, issparse
 
 from driftglm._typing import FloatArray
@@ -17,8 +16,15 @@ from driftglm._warnings import warn
 from driftglm.data.kinds import is_pattern, matching
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
-from driftglm.tables.cells import NEARLY_ALL, refuse_empty, refuse_gaps, refuse_spoilt
-from driftglm.tables.columns import column, is_number_column, near, numbers
+from driftglm.tables.cells import (
+    NEARLY_ALL,
+    refuse_dates,
+    refuse_empty,
+    refuse_gaps,
+    refuse_nested,
+    refuse_spoilt,
+)
+from driftglm.tables.columns import as_floats, column, is_number_column, near, numbers
 from driftglm.tables.expressions import with_computed
 from driftglm.tables.reading import Table, as_strings, check_header
 from driftglm.tables.terms import Term, term_features, term_part
@@ -314,13 +320,13 @@ def texts(table: Table, name: str) -> list[str]:
 
 def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
     values, declared = table.frame[name], name in spec.categorical
-    if is_datetime64_any_dtype(values) and not declared:
-        raise DataError(f"column {name!r:.60} holds dates, which are no feature; drop it (--drop).")
     if values.isna().all():
         raise DataError(f"column {name!r:.60} has no values; drop it (--drop).")
+    if not declared:
+        refuse_dates(values, name)
     if is_number_column(values) and not declared:
         return _number_column(values, name, spec.missing)
-    _refuse_nested(values, name)
+    refuse_nested(values, name)
     counts = Counter(GAP if level is None else level for level in as_strings(values))
     many = len(counts) > max(MANY_LEVELS, len(values) // 2)
     if not declared:
@@ -336,15 +342,6 @@ def _fit_column(table: Table, name: str, spec: TableSpec) -> Column:
     return Column(name, "levels", _levels(counts, name, rare, dict(spec.reference).get(name)))
 
 
-def _refuse_nested(values: pd.Series, name: str) -> None:
-    """Raise DataError if a cell holds a list or the like, as JSON and Parquet may."""
-    nested = list | dict | set | tuple | np.ndarray
-    odd = [k for k, value in enumerate(values.tolist()) if isinstance(value, nested)]
-    if odd:
-        kind = type(values.iloc[odd[0]]).__name__.replace("ndarray", "list")
-        raise DataError(f"column {name!r:.60} has a {kind} in row {odd[0]}; drop it (--drop).")
-
-
 def _number_column(values: pd.Series, name: str, missing: str) -> Column:
     """A column of numbers, and what stands for its gaps."""
     if _is_counter(values):
@@ -355,7 +352,7 @@ def _number_column(values: pd.Series, name: str, missing: str) -> Column:
         )
     if missing in {"error", "drop"}:
         return Column(name, "number")
-    found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    found = as_floats(values)
     flag = missing == "indicator" and bool(np.isnan(found).any())
     return Column(name, "number", fill=float(np.nanmean(found)), flag=flag)
 

@@ -17,6 +17,8 @@ from driftglm.exceptions import DataError
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 WESTERN = "cp1252"
 N_SAMPLE = 50
+LONGEST = 2**24
+"""Bytes of a line, at most: a packed file may hold one that fills the memory."""
 ALIKE = 0.9
 """Share of the first lines that must have as many cells as the header."""
 _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
@@ -98,6 +100,7 @@ def open_laid_out(path: Path, layout: Layout) -> IO[str]:
 def settled(path: Path, given: Layout) -> tuple[Layout, list[str]]:
     """The layout of a file, and what of it was guessed, in sentences."""
     layout, said = given.checked(), []
+    _refuse_endless(path)
     if layout.encoding is None:
         found = _encoding(path)
         if found != "utf-8-sig":
@@ -110,6 +113,14 @@ def settled(path: Path, given: Layout) -> tuple[Layout, list[str]]:
             said.append(f"{path.name} has {SEPARATORS[found]} between cells (--sep {option}).")
         layout = replace(layout, sep=found)
     return layout, said
+
+
+def _refuse_endless(path: Path) -> None:
+    """Raise DataError if one of the first lines is too long for any table."""
+    with open_packed(path) as stream:
+        for line in islice(iter(lambda: stream.readline(LONGEST), b""), N_SAMPLE):
+            if len(line) == LONGEST:
+                raise DataError(f"{path.name} has a line of {LONGEST} bytes or more: no table.")
 
 
 def _encoding(path: Path) -> str:

@@ -148,11 +148,25 @@ def _read_file(path: Path, as_text: tuple[str, ...], layout: Layout) -> Table:
         frame = with_index(frame)
     else:
         frame = with_index(read_table(path, as_text))
+    frame = frame if kind in DELIMITED else _decoded(frame)
     frame, more = _without_empty_end(frame)
     said = [*said, *more]
     check_header([str(name) for name in frame.columns], path.name)
     frame.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
     return Table(frame, path.name, path=path, layout=layout, said=tuple(said))
+
+
+def _decoded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Texts that a file holds as bytes, as texts."""
+
+    def text(cell: object) -> object:
+        return cell.decode(errors="backslashreplace") if isinstance(cell, bytes) else cell
+
+    out = frame.copy(deep=False)
+    for k, kind in enumerate(frame.dtypes):
+        if kind.kind == "O" and any(isinstance(cell, bytes) for cell in frame.iloc[:, k]):
+            out.isetitem(k, frame.iloc[:, k].map(text).to_numpy())
+    return out
 
 
 def _without_empty_end(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -210,8 +224,11 @@ def csv_header(path: Path, layout: Layout | None = None) -> list[str]:
 
 def _refuse_title(path: Path, layout: Layout, header: list[str]) -> None:
     """Raise DataError if the first line is a heading and names come later."""
-    with open_laid_out(path, layout) as stream:
-        rows = list(islice(csv.reader(stream, delimiter=layout.sep or ","), N_LOOKED_AT))
+    try:
+        with open_laid_out(path, layout) as stream:
+            rows = list(islice(csv.reader(stream, delimiter=layout.sep or ","), N_LOOKED_AT))
+    except csv.Error as error:
+        raise DataError(f"{path.name} cannot be read as CSV ({error}).") from error
     longest = max((len(row) for row in rows), default=0)
     if len([cell for cell in header if cell.strip()]) == 1 < longest:
         line = next(k for k, row in enumerate(rows, start=1) if len(row) == longest and all(row))

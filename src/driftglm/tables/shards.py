@@ -26,7 +26,7 @@ from driftglm.data import shards as layout
 from driftglm.data.timesteps import Freq
 from driftglm.datasets.dates import FormatSearch, holds_dates
 from driftglm.exceptions import DataError
-from driftglm.files import pack, sync_folder, write_atomically
+from driftglm.files import check_regular, pack, sync_folder, write_atomically
 from driftglm.tables.columns import column, read_times
 from driftglm.tables.reading import Table
 from driftglm.tables.streams import iterate_tables
@@ -115,6 +115,7 @@ def _old_files(folder: Path, *, overwrite: bool) -> tuple[str, ...]:
         raise DataError(
             f"the folder {folder} holds shards already; pass overwrite=True (--overwrite)."
         )
+    check_regular(folder / layout.MANIFEST)
     try:
         content = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
         parts = {layout.KIND: content["parts"]}[

@@ -8,14 +8,20 @@ import importlib.util
 import io
 import json
 import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from driftglm.exceptions import DataError
 from driftglm.files import write_atomically
+
+DRAFT = ".writing-"
 
 
 def table_bytes(frame: pd.DataFrame, path: Path) -> bytes:
@@ -110,10 +116,11 @@ def remove_empty(folder: Path, there: Path) -> None:
 def check_own(folder: Path, names: Iterable[str], record: str) -> None:
     """Raise DataError if a folder has one of these files with content that was not written here.
 
-    `record`, a file of the folder, says what was: digests by name (see `note_own`).
+    `record`, a file of the folder, says what was: digests by name (see `own_files`).
     """
     known = _known(folder / record)
-    foreign = [n for n in names if (folder / n).exists() and known.get(n) != _digest(folder / n)]
+    there = [name for name in names if (folder / name).exists()]
+    foreign = [name for name in there if _digest(folder / name) not in known.get(name, "")]
     if foreign:
         raise DataError(
             f"{folder} has {', '.join(foreign)} that this command did not write, or that was "
@@ -121,19 +128,40 @@ def check_own(folder: Path, names: Iterable[str], record: str) -> None:
         )
 
 
-def note_own(folder: Path, names: Iterable[str], record: str) -> None:
-    """Remember files as written by this command."""
-    found = _known(folder / record)
-    found |= {name: _digest(folder / name) for name in names if (folder / name).exists()}
-    write_atomically(folder / record, json.dumps(found, indent=2).encode())
+@contextmanager
+def own_files(folder: Path, record: str) -> Iterator[Path]:
+    """A folder to write files to, which take the place of earlier ones and are known as our own.
+
+    Before the first is moved the record has the digests of all, new and old: whenever a run is
+    killed, what it left is known.
+    """
+    place = (folder / record).parent
+    place.mkdir(parents=True, exist_ok=True)
+    for left in place.glob(f"{DRAFT}*"):  # of a run that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=DRAFT, dir=place) as name:
+        yield Path(name)
+        made = sorted(Path(name).iterdir())
+        known = _known(folder / record)
+        known |= {each.name: [_digest(each), _digest(folder / each.name)] for each in made}
+        write_atomically(folder / record, json.dumps(known, indent=2).encode())
+        for each in made:
+            target = folder / each.name
+            if target.exists():  # who may read it stays as it was
+                each.chmod(stat.S_IMODE(target.stat().st_mode))
+            each.replace(target)
 
 
-def _known(record: Path) -> dict[str, str]:
+def _known(record: Path) -> dict[str, Any]:
+    if not record.is_file():
+        return {}
     try:
         found = json.loads(record.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    texts = str | list
+    sound = isinstance(found, dict) and all(isinstance(each, texts) for each in found.values())
+    return found if sound else {}
 
 
 def _digest(path: Path) -> str:
