@@ -31,6 +31,7 @@ from driftglm.priors.averaging import AveragedPath
 from driftglm.priors.mixture import Tables
 from driftglm.solvers.intercepts import averaged_intercept
 from driftglm.solvers.leaps import paths_may_leap, set_posteriors_inplace
+from driftglm.solvers.rowstate import ROUNDING
 
 if TYPE_CHECKING:
     from driftglm.solvers.path_work import PathWork
@@ -43,6 +44,9 @@ SLIGHT = 1e-3
 N_STEPS, ENOUGH = 30, 0.1
 """Conjugate gradients end when what is left is a tenth of what there was: passes follow."""
 N_HALVINGS = 3
+DIGITS = 1e-14
+"""What is left to gain is a matter of the last digits, and differs by who adds them up, where it is
+less than this times the bound."""
 Means = tuple[FloatArray, FloatArray, FloatArray]
 """Numbers of paths (n, T), of intercepts (n_intercepts, T) and of directions (R,)."""
 
@@ -157,11 +161,13 @@ def move_together(work: PathWork, live: IntArray) -> bool:
     before, value = state.copy(), bound.value(state)
     work.begin(np.empty(0, dtype=np.int64))
     system = _System.of(work, live)
-    linear = system.solve()
+    linear, promised = system.solve()
+    if not promised > DIGITS * abs(value):
+        return False
     share = 1.0
     for _ in range(N_HALVINGS):
         system.go(work, share, linear)
-        if bound.value(work.state) > value:
+        if bound.value(work.state) >= value - ROUNDING * abs(value):
             return True
         share *= 0.5
         work.restart(before.copy())
@@ -272,8 +278,8 @@ class _System:
         along = np.einsum("rq,q->r", own[2], means[2]) if self._has_directions else means[2]
         return own[0] * means[0], own[1] * means[1], along
 
-    def solve(self) -> Means:
-        """Linear terms at the top, nearly."""
+    def solve(self) -> tuple[Means, float]:
+        """Linear terms at the top, nearly, and how much higher the bound is there, roughly."""
         start = self.gradient()
         here = self.weighed(self.means)
         left = _sum(_sum(start, here), self.linear, -1.0)
@@ -294,7 +300,7 @@ class _System:
                 break
             step, inverse = _sum(toward, step, size / last), _sum(left, inverse, size / last)
         found = _sum(_sum(start, self.curved(change), -1.0), self.weighed(change))
-        return _sum(found, here)
+        return _sum(found, here), 0.5 * first
 
     def go(self, work: PathWork, share: float, linear: Means) -> None:
         """Go a share of the way to other linear terms; posteriors are whole."""
