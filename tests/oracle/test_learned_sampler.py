@@ -128,12 +128,12 @@ def test_orthogonal_columns_are_exact(n_features):
         assert_allclose(world.model.coef_std_path_, std, atol=1e-7)
 
 
-def test_what_factorising_costs_with_correlated_columns():
-    """At correlation .5 deviations are too small, by 15 % in the middle and by 47 % at worst.
+def test_what_an_approximate_posterior_costs_with_correlated_columns():
+    """At correlation .5 deviations are 3 % too small in the middle, -26 to +16 % at worst.
 
-    Means are off by .13 of a deviation (root mean square of 20 worlds, .6 at worst). At
-    correlation .8 deviations come out at half their size: that is the price of a posterior that
-    factorises over features, and the reason the docs call such intervals too narrow.
+    Means are off by .11 of a deviation (root mean square of 10 worlds, .45 at worst). The paths are
+    judged jointly, for so few rows; where that is too dear, deviations were 15 % too small in the
+    middle and 47 % at worst, and half their size at correlation .8.
     """
     ratios, shifts = [], []
     for seed in range(10):
@@ -147,9 +147,10 @@ def test_what_factorising_costs_with_correlated_columns():
         ratios.append(world.model.coef_std_path_ / std)
         shifts.append((world.model.coef_path_ - mean) / std)
     ratios, shifts = np.array(ratios), np.array(shifts)
-    assert 0.75 < np.median(ratios) < 0.97
-    assert (ratios < 1.15).all()
-    assert np.sqrt((shifts**2).mean()) < 0.25
+    assert 0.93 < np.median(ratios) < 1.03
+    assert 0.7 < ratios.min()
+    assert ratios.max() < 1.2
+    assert np.sqrt((shifts**2).mean()) < 0.15
 
 
 def draws(world, seed, n_warmup=1500, n_draws=6000):

@@ -89,12 +89,21 @@ def test_nothing_depends_on_the_order_of_the_paths(paths):
 
 
 def test_path_is_sure_if_nothing_else_can_stand_for_it(paths):
-    assert not paths.sure(9.0).any()
+    assert not paths.settled(9.0, 0.0).any()
     # Much more is known of the second by itself, and it has an effect.
     gram, effect = paths.gram + np.diag([0.0, 2000.0, 0.0, 0.0, 0.0]), np.eye(5)[1]
     rest = paths.starts, paths.variances, paths.moving, paths.log_prior
     strong = Coordinates(gram, gram @ effect, *rest)
-    assert_allclose(strong.sure(9.0), [False, True, False, False])
+    assert_allclose(strong.settled(9.0, 0.0), [False, True, False, False])
+
+
+def test_path_is_settled_if_others_have_next_to_no_part_in_it(paths):
+    gram = paths.gram.copy()
+    third = np.arange(5) == paths.starts[2]
+    gram[third[:, None] != third] *= 1e-3
+    rest = paths.starts, paths.variances, paths.moving, paths.log_prior
+    apart = Coordinates(gram, np.zeros(5), *rest)
+    assert_allclose(apart.settled(9.0, 0.05), [False, False, True, False])
 
 
 def test_probabilities_of_one_path_are_those_of_its_evidences():

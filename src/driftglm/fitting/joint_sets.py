@@ -1,7 +1,8 @@
 """Paths whose inclusion is a matter of which others are in, averaged over sets of paths.
 
 `solvers.path_sets` goes through sets; here paths get their coordinates, options and prior odds.
-Paths that are in whatever else is, and intercepts, are integrated out once.
+Paths that are in whatever else is, those that no others can stand for, and intercepts are integrated
+out once.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from driftglm.solvers.joint import PathKernels
 from driftglm.solvers.joint_paths import PathInformation, PathSolve
 from driftglm.solvers.path_sets import Coordinates
 
-CERTAIN = 9.0
-"""Log odds above which a path is in, whatever else is."""
+CERTAIN, APART = 9.0, 0.05
+"""Log odds above which a path is in, whatever else is; and the share of what is known of a path
+that others may have a part in, up to which they cannot stand for it."""
 MOVES = 0.1
 """Probability, among paths that are not zero, below which a path is taken not to move."""
 IN, STILL = 0.95, 0.9
@@ -82,7 +84,7 @@ class Judged:
 def average_sets(
     known: PathInformation, kernels: PathKernels, judged: Judged
 ) -> SetAverages | None:
-    """Averages over sets; None where all paths are sure to be in."""
+    """Averages over sets; None where every path is settled."""
     if (
         not judged.constant.any()
         or not np.isfinite(judged.log_pi[:, judged.components.is_zero]).all()
@@ -95,18 +97,18 @@ def average_sets(
     paths = _coordinates(
         _without(known, kernels, behind), judged, (roots, owner, moving), log_prior
     )
-    sure = paths.sure(CERTAIN)
-    which = np.flatnonzero(~sure)
+    settled = paths.settled(CERTAIN, APART)
+    which = np.flatnonzero(~settled)
     if not which.size:
         return None
-    if sure.any():
-        behind = np.concatenate([np.flatnonzero(sure), behind])
+    if settled.any():
+        behind = np.concatenate([np.flatnonzero(settled), behind])
         left = _without(known, kernels, behind)
         paths = _coordinates(left, judged, (roots, owner, moving), log_prior)
     paths = paths.take(which)
     found, mean = paths.averaged(_likeliest(judged, log_prior)[which])
     out = np.zeros((m, judged.linear.shape[1]))
-    mine = ~sure[owner]
+    mine = ~settled[owner]
     np.add.at(out, owner[mine], (roots[:, mine] * mean).T)
     phi = _spread(judged, found, which, log_prior)
     doubtful = (found[:, 0] > 1.0 - IN) & (phi[:, judged.moving].sum(axis=1) < STILL)

@@ -76,10 +76,12 @@ class Coordinates:
             self.log_prior[which],
         )
 
-    def sure(self, log_odds: float) -> BoolArray:
-        """(m,) paths with such odds of not being zero even if no other is, all as wide as may be.
+    def settled(self, log_odds: float, apart: float) -> BoolArray:
+        """(m,) paths that are in, or that no others can stand for.
 
-        "Wide" is the mean variance that the prior allows a constant path.
+        In are those with such odds of not being zero even if no other is, all as wide as may be:
+        "wide" is the mean variance that the prior allows a constant path. No others can stand for
+        those that keep all but a share `apart` of their information if the others are unknown.
         """
         wide = self.moving.copy()
         weights = np.exp(self.log_prior[:, 1:-1] - self.log_prior[:, 1:-1].max(axis=1)[:, None])
@@ -95,6 +97,8 @@ class Coordinates:
             with_path = left, own @ mean[mine], self.variances, self.moving[mine]
             weigh_inplace(with_path, self.log_prior[i], phi, np.empty(mine.stop - mine.start))
             out[i] = phi[0] < 1.0 / (1.0 + np.exp(log_odds))
+            alone = self.gram[mine.start, mine.start]
+            out[i] |= left[0, 0] >= (1.0 - apart) * alone
         return out
 
     def averaged(self, option: IntArray) -> tuple[FloatArray, FloatArray]:
