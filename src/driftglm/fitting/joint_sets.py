@@ -1,8 +1,8 @@
 """Paths whose inclusion is a matter of which others are in, averaged over sets of paths.
 
 `solvers.path_sets` goes through sets; here paths get their coordinates, options and prior odds.
-Paths that are in whatever else is, those that no others can stand for, and intercepts are integrated
-out once.
+Paths that are in whatever else is, those that no others can stand for, and intercepts are
+integrated out once.
 """
 
 from __future__ import annotations
