@@ -129,3 +129,16 @@ def test_a_worker_that_is_stopped_does_not_hold_up_the_end_of_a_fit(doomed):
             for pid in stopped:
                 os.kill(pid, signal.SIGCONT)
     assert engines[-1] < 8.0
+
+
+def test_workers_in_the_same_process_answer_too():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, processes=False, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.run(start)
+        one, two = address_of(client)
+        answers = Wire(client).ask("a", {one: [1.5], two: [2, 3]}, lambda: {one, two}, 1.0)
+        assert answers == {one: ["a", 3.0], two: ["a", 4, 6]}

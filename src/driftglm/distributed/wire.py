@@ -32,6 +32,13 @@ class Letter:
     content: Any
 
 
+def opened(sent: Any) -> Letter:
+    """A letter as it was put in: connections within a process hand its envelope over with it."""
+    envelope = import_module("distributed.protocol").Serialize
+    letter: Letter = sent.data if isinstance(sent, envelope) else sent
+    return letter
+
+
 def listen(worker: Any, serve: Serve) -> None:
     """Have a worker answer what it is asked; in its own thread, as it does tasks."""
     handlers = getattr(worker, "handlers", None)
@@ -41,7 +48,8 @@ def listen(worker: Any, serve: Serve) -> None:
 
     async def answer(fit_id: str, jobs: Letter) -> Any:
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(worker.executor, serve, fit_id, jobs.content)
+        content = opened(jobs).content
+        found = await loop.run_in_executor(worker.executor, serve, fit_id, content)
         return pack(Letter(found))
 
     handlers[HANDLER] = answer
@@ -108,4 +116,4 @@ class Wire:
         if answer is None:
             self._deaf.add(address)
             return NO_ANSWER
-        return answer.content
+        return opened(answer).content
