@@ -14,7 +14,7 @@ import pytest
 
 from driftglm import DriftRegressor
 from driftglm.baselines import LassoAll
-from driftglm.cli.compare import print_comparison
+from driftglm.cli.compare import as_json, print_comparison, verdict
 from driftglm.data.timesteps import TimeAxis
 from driftglm.evaluation import Comparison, RollingOrigin, compare
 
@@ -201,3 +201,23 @@ def test_kinds_of_features_are_for_the_learned_prior_alone(run, rows, columns):
     few = ("--models", "lasso-all", "--test", "2003:2004")
     said = run.fails("compare", "n.csv", *WORDS[:-1], "few", *few, *kinds)
     assert "feature groups are for the model 'learned' alone" in said
+
+
+@pytest.mark.parametrize(("weights", "column"), [(1.0, "n_different"), (9.0, "n_steps")])
+def test_scripts_are_told_of_the_test_that_the_sentence_names(weights, column):
+    losses = {"a": np.linspace(1.0, 2.0, 12), "b": np.linspace(1.1, 2.5, 12)}
+    comparison = Comparison(
+        axis=TimeAxis("integer", 2000, 6, 1),
+        rows=np.arange(12),
+        codes=np.repeat(np.arange(6), 2),
+        y=np.zeros(12),
+        weights=np.where(np.arange(12) % 2, weights, 1.0),
+        prediction=losses,
+        loss=losses,
+        metric="mse",
+        label="mean squared error",
+        params={},
+        seconds={},
+    )
+    assert ("Wilcoxon" in verdict(comparison)) == (column == "n_different")
+    assert column in as_json(comparison)["significance"][0]

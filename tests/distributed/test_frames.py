@@ -83,3 +83,22 @@ def test_other_families_predict_rows_of_dask_and_need_no_client(maker):
     else:
         given = {"exposure": np.linspace(1.0, 2.0, 150), "time": time}
         assert_allclose(model.predict(blocks, **given), model.predict(X, **given), rtol=1e-12)
+
+
+def test_rows_of_dask_may_have_empty_partitions_and_one_exposure_for_all():
+    X, y, time = rows()
+    model = fit(DriftPoissonRegressor(extrapolate="forecast"), X, np.digitize(y, [0.0]), time)
+    parts = [dask.delayed(X[a:b]) for a, b in pairwise((0, 40, 40, 150, 150))]
+    given = {"time": time, "exposure": 2.0}
+    assert_allclose(model.predict(parts, **given), model.predict(X, **given), rtol=1e-12)
+    intervals = model.predict_interval(parts, **given)
+    assert_allclose(intervals, model.predict_interval(X, **given), rtol=1e-12)
+
+
+@pytest.mark.parametrize("change", [-1, 2])
+def test_what_goes_with_rows_of_dask_has_one_value_a_row(change):
+    X, y, time = rows()
+    model = fit(DriftRegressor(extrapolate="forecast"), X, y, time)
+    labels = np.resize(time, time.size + change)
+    with pytest.raises(DataError, match=f"X has 150 rows, but {labels.size} values"):
+        model.predict(da.from_array(X, (40, 3)), time=labels)

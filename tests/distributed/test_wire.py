@@ -142,3 +142,25 @@ def test_workers_in_the_same_process_answer_too():
         one, two = address_of(client)
         answers = Wire(client).ask("a", {one: [1.5], two: [2, 3]}, lambda: {one, two}, 1.0)
         assert answers == {one: ["a", 3.0], two: ["a", 4, 6]}
+
+
+def test_all_workers_of_one_process_listen_from_the_first_fit_on(monkeypatch):
+    X, y, time = rows()
+    answers = []
+    ask = Wire.ask
+
+    def noted(self, *args):
+        found = ask(self, *args)
+        answers.extend(found.values())
+        return found
+
+    monkeypatch.setattr(Wire, "ask", noted)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, processes=False, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        fit(X, y, time)
+    assert len(answers) > 2
+    assert not any(each is NO_ANSWER for each in answers)

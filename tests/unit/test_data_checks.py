@@ -31,6 +31,7 @@ def test_one_number_stands_for_all_rows_and_none_for_one():
         (check_weights, [1.0, 1e101], "sample_weight is 1e.101 at row 1; sizes from 1e-100"),
         (check_weights, [1.0, 1e16], "sample_weight differs by 16 orders of magnitude"),
         (check_weights, [1j, 2j], "sample_weight holds complex numbers"),
+        (check_weights, [1.0, [2.0, 3.0]], "sample_weight cannot be read as numbers"),
         (check_weights, np.ma.array([1.0, 9.0], mask=[0, 1]), "sample_weight is a masked array"),
         (log_exposure, [1.0, 1e-16], "exposure differs by 16 orders of magnitude"),
         (log_exposure, ["a", "b"], "exposure cannot be read as numbers"),

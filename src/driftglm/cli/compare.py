@@ -13,6 +13,8 @@ from driftglm.cli import options as opt
 from driftglm.cli.console import fail, note, print_json, say
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from driftglm._typing import FloatArray
     from driftglm.data.timesteps import Freq
     from driftglm.evaluation import Comparison, RollingOrigin
@@ -204,13 +206,11 @@ TESTS = {
 def verdict(comparison: Comparison) -> str:
     """Which model is best over all test rows, and which others cannot be told from it."""
     from driftglm.evaluation.comparison import SIGNIFICANT
-    from driftglm.evaluation.significance import usual_test
 
     overall, best = comparison.table("frame").iloc[-1], comparison.best
     if len(overall) == 1:
         return f"{best} is the only model."
-    method = usual_test(comparison.weights, len(comparison.steps))
-    tests = comparison.significance(baseline=best, method=method)
+    method, tests = _against_best(comparison)
     close = [
         f"{model} (p {p:.2g})"
         for model, p in zip(tests["model"], tests["p_holm"], strict=True)
@@ -223,6 +223,14 @@ def verdict(comparison: Comparison) -> str:
     return f"{start}; not told apart at the 5 % level: {', '.join(close)} ({how})."
 
 
+def _against_best(comparison: Comparison) -> tuple[str, pd.DataFrame]:
+    """The test that sentences and scripts are told of, and what it says of all other models."""
+    from driftglm.evaluation.significance import usual_test
+
+    method = usual_test(comparison.weights, len(comparison.steps))
+    return method, comparison.significance(baseline=comparison.best, method=method)
+
+
 def as_json(comparison: Comparison) -> dict[str, object]:
     """What a script may want to know."""
     return {
@@ -231,7 +239,7 @@ def as_json(comparison: Comparison) -> dict[str, object]:
         "models": comparison.models,
         "table": comparison.table("frame").reset_index().to_dict("records"),
         "best": comparison.best,
-        "significance": comparison.significance(comparison.best).to_dict("records"),
+        "significance": _against_best(comparison)[1].to_dict("records"),
         "seconds": comparison.seconds,
         "params": comparison.params,
         "warnings": comparison.warnings,

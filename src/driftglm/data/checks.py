@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 
@@ -93,7 +95,10 @@ def per_row(given: VectorLike, n_rows: int, name: str, what: str) -> FloatArray:
 
 def _refuse_complex(given: VectorLike, name: str) -> None:
     """Raise DataError about complex numbers, of which numpy would drop a part."""
-    if np.asarray(given).dtype.kind == "c":
+    kind = ""
+    with suppress(ValueError):  # lists of lists; they are no numbers, which is said elsewhere
+        kind = np.asarray(given).dtype.kind
+    if kind == "c":
         raise DataError(f"{name} holds complex numbers; pass real ones.")
 
 

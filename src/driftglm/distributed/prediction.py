@@ -10,6 +10,7 @@ import numpy as np
 
 from driftglm._typing import MatrixLike
 from driftglm.distributed.sources import is_collection, shape_of, to_vector
+from driftglm.exceptions import DataError
 
 
 def by_block(model: Any, method: str, X: MatrixLike, *vectors: Any, **options: Any) -> Any:
@@ -22,9 +23,11 @@ def by_block(model: Any, method: str, X: MatrixLike, *vectors: Any, **options: A
     sizes = [rows for rows, _ in dask.compute([dask.delayed(shape_of)(part) for part in parts])[0]]
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     known, rows = dask.delayed(model, traverse=False), [to_vector(each) for each in vectors]
+    _check_lengths(rows, int(bounds[-1]))
     asked = [
         dask.delayed(_say)(known, method, part, [_slice(each, a, b) for each in rows], options)
         for part, (a, b) in zip(parts, pairwise(bounds), strict=True)
+        if b > a or not bounds[-1]  # partitions may be empty, but not all of them
     ]
     found = dask.compute(asked)[0]
     if isinstance(found[0], tuple):
@@ -40,12 +43,22 @@ def _parts(X: Any) -> list[Any]:
     return list(np.ravel(np.asarray(X.to_delayed(), dtype=object)))
 
 
+def _check_lengths(vectors: list[Any], n_rows: int) -> None:
+    """Raise DataError unless vectors have a value a row: a block would see its own rows alone."""
+    for values in vectors:
+        if np.ndim(values) and len(values) != n_rows:
+            raise DataError(
+                f"X has {n_rows} rows, but {len(values)} values were passed for them; pass one per "
+                "row. Select the same rows of X and of what goes with it."
+            )
+
+
 def _say(model: Any, method: str, block: Any, rows: list[Any], options: dict[str, Any]) -> Any:
     return getattr(model, method)(block, *rows, **options)
 
 
 def _slice(values: Any, first: int, last: int) -> Any:
-    """Some rows of a vector of any kind; None stays None."""
-    if values is None:
-        return None
+    """Some rows of a vector of any kind; None, and one number for all rows, stay as they are."""
+    if np.ndim(values) == 0:
+        return values
     return values.iloc[first:last] if hasattr(values, "iloc") else values[first:last]

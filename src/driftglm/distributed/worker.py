@@ -383,9 +383,9 @@ def _store(fit_id: str) -> Store | None:
     with _LOCK:
         if fit_id in _FORGOTTEN:
             return None
+        worker = _worker()
+        listen(worker, serve)  # each of several workers of this process
         if fit_id not in _STORES:
-            worker = _worker()
-            listen(worker, serve)
             limit = getattr(worker.memory_manager, "memory_limit", None)
             folder = Path(worker.local_directory) / f"driftglm-{fit_id}"
             psutil: Any = import_module("psutil")  # distributed needs it too
