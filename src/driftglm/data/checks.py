@@ -69,8 +69,10 @@ def check_weights(sample_weight: VectorLike, n_rows: int) -> FloatArray:
     _refuse("sample_weight", weights, ~np.isfinite(weights) | (weights < 0), allowed)
     if not weights.any():
         raise DataError("every sample weight is zero; at least one row must count.")
-    _refuse_sizes("sample_weight", weights)
-    return weights
+    heaviest = weights.max()
+    _refuse_range("sample_weight", weights, (weights > LARGEST) | (heaviest < SMALLEST))
+    # Where old rows are forgotten their digits are lost beside those of the heaviest.
+    return np.where(weights < heaviest * 10.0**-DIGITS, 0.0, weights)
 
 
 def per_row(given: VectorLike, n_rows: int, name: str, what: str) -> FloatArray:
@@ -109,12 +111,15 @@ def _refuse(name: str, values: FloatArray, bad: BoolArray, allowed: str) -> None
         raise DataError(f"{name} is {values[row]} at row {row}; {allowed}")
 
 
-def _refuse_sizes(name: str, values: FloatArray) -> None:
-    """Raise a DataError about numbers, none negative, that overflow or vanish when multiplied."""
-    some = values > 0
-    bad = (values > LARGEST) | (some & (values < SMALLEST))
+def _refuse_range(name: str, values: FloatArray, bad: BoolArray) -> None:
+    """Raise a DataError about the first number that overflows or vanishes when multiplied."""
     _refuse(name, values, bad, f"sizes from {SMALLEST:g} to {LARGEST:g} can be used.")
-    n_orders = np.ptp(np.log10(values[some])) if some.any() else 0.0
+
+
+def _refuse_sizes(name: str, values: FloatArray) -> None:
+    """Raise a DataError about positive numbers that overflow, vanish or cannot be compared."""
+    _refuse_range(name, values, (values < SMALLEST) | (values > LARGEST))
+    n_orders = np.ptp(np.log10(values)) if values.size else 0.0
     if n_orders > DIGITS:
         raise DataError(
             f"{name} differs by {n_orders:.0f} orders of magnitude between rows, and numbers hold "
