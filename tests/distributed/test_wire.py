@@ -134,7 +134,7 @@ def test_a_worker_that_is_stopped_does_not_hold_up_the_end_of_a_fit(doomed):
 def test_workers_in_the_same_process_answer_too():
     with (
         distributed.LocalCluster(
-            n_workers=2, processes=False, threads_per_worker=1, dashboard_address=None
+            n_workers=2, processes=False, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -157,7 +157,7 @@ def test_all_workers_of_one_process_listen_from_the_first_fit_on(monkeypatch):
     monkeypatch.setattr(Wire, "ask", noted)
     with (
         distributed.LocalCluster(
-            n_workers=2, processes=False, threads_per_worker=1, dashboard_address=None
+            n_workers=2, processes=False, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
     ):

@@ -211,7 +211,7 @@ def test_workers_fit_it(rng, tmp_path):
     here = DriftGLM(family="erlang", tol=1e-6).fit(X, y, time=time)
     with (
         distributed.LocalCluster(
-            n_workers=2, processes=False, dashboard_address=None, local_directory=str(tmp_path)
+            n_workers=2, processes=False, dashboard_address=":0", local_directory=str(tmp_path)
         ) as cluster,
         distributed.Client(cluster),
     ):

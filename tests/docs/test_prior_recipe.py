@@ -107,7 +107,7 @@ def test_workers_fit_it(rng, tmp_path):
     here = DriftRegressor(prior="student", tol=1e-8, init="zero").fit(X, y, time=time)
     with (
         distributed.LocalCluster(
-            n_workers=2, processes=False, dashboard_address=None, local_directory=str(tmp_path)
+            n_workers=2, processes=False, dashboard_address=":0", local_directory=str(tmp_path)
         ) as cluster,
         distributed.Client(cluster),
     ):
