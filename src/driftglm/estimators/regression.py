@@ -46,8 +46,8 @@ class DriftRegressor(RegressorMixin, DriftEstimator, NoisePaths):
         How steps after the last are predicted: "forecast" the coefficients, "hold" the last ones,
         or "average" both with constant and with pooled coefficients, weighed by how well each
         predicted the last steps before it had seen them (`extrapolation_weights_`). "auto":
-        average with the learned prior, five steps or more and five rows a step, forecast with
-        fewer, hold with the paper's priors.
+        average with the learned prior and five steps or more, forecast with fewer, hold with the
+        paper's priors.
     fit_intercept
         Fit an intercept that drifts: flat part + AR(1) deviations. An empty step is interpolated.
     always_in, static
