@@ -132,7 +132,7 @@ def exact_panel(X, y, step, group, truth):
 
 PRIORS = {
     "the library's prior": None,
-    "two of three features constant": (3.0, 2.0, 1.0),
+    "as many constant as drifting": (3.0, 1.5, 1.5),
     "one of thirty drifting": (3.0, 2.9, 0.1),
 }
 

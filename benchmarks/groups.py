@@ -5,11 +5,11 @@
 Panels: 150 groups of 6 steps, an effect a group, noise of the same size; 90 % intervals of a
 covariate of rows and of one that is constant within groups, with `groups=` and without, and where
 `static=` says that coefficients are constant, which they are. Beside them what the exact posterior
-of the covariate of rows holds, all but its law being known (`exact_paths.py`), read by quantiles
-and, as fits are, by mean and deviation; and least squares of a constant, all else known: as far as
+of the covariate of rows holds, all but its law being known (`exact_paths.py`), read by quantiles,
+as fits are, and by mean and deviation; and least squares of a constant, all else known: as far as
 it is from 90 %, these panels are from the usual. Paths: what that exact posterior holds of 8,000
-simulated paths of each kind under the library's prior, which counts for as many constant features
-as drifting ones, and under two that speak against drift. Strong: the constant estimate is five
+simulated paths of each kind under the library's prior, which counts for two constant features and
+one that drifts, and under two others. Strong: the constant estimate is five
 standard errors or more from zero. Drawn from the prior, paths are held as often as is said;
 constant ones among them more often, drifting ones less often, whatever the prior, as nobody knows
 which is which. Counts: Poisson panels with effects of groups of deviation .5, a covariate of groups
@@ -76,7 +76,7 @@ def panel(seed, n_groups=150, n_steps=6):
     return out | {f"within, {name}": exact[each] for each, name in names.items()}
 
 
-def panels(jobs, first=50_000, count=400):
+def panels(jobs, first=50_000, count=1600):
     """Coverage over panels; of these seeds none was looked at before."""
     found = pd.DataFrame(Parallel(jobs)(delayed(panel)(first + s) for s in range(count)))
     table = pd.DataFrame({"coverage": found.mean(), "standard error": found.sem()})

@@ -40,14 +40,14 @@ def test_static_features_need_a_constant_component():
         start_weights(prior, components, MIXED)
 
 
-def test_the_prior_is_fair_between_zero_and_not_zero_and_between_constant_and_drifting():
+def test_the_prior_counts_as_many_features_zero_as_not_and_of_these_two_in_three_constant():
     pi = start_weights(PRIOR, COMPONENTS, MIXED)
     counts = prior_counts(PRIOR, COMPONENTS, pi)
     assert_allclose(counts.sum(axis=1), 2 * PRIOR.prior_count, rtol=1e-14)
     assert_array_equal(counts[:, COMPONENTS.is_zero], PRIOR.prior_count)
     assert_array_equal(counts > 0, pi > 0)
     drifting = ~COMPONENTS.is_static
-    assert_allclose(counts[0, drifting].sum(), PRIOR.prior_count / 2, rtol=1e-14)
+    assert_allclose(counts[0, drifting].sum(), PRIOR.prior_count / 3, rtol=1e-14)
     assert_allclose(counts[0, drifting], counts[0, drifting][0], rtol=1e-12)
     assert not counts[1, drifting].any()
     given = Learned(n_scales=3, weights=tuple(np.ones(COMPONENTS.count)))

@@ -21,6 +21,8 @@ from driftglm.priors.mixture import Components
 
 DROP = 1e-10
 """Components with a smaller share of every group's features are dropped."""
+CONSTANT, DRIFTING, SEASONAL = 2.0, 1.0, 1.0
+"""How the features that are not zero, and that the prior counts for, are divided."""
 
 
 def start_weights(prior: Learned, components: Components, static: BoolArray) -> FloatArray:
@@ -38,27 +40,30 @@ def start_weights(prior: Learned, components: Components, static: BoolArray) -> 
 
 
 def prior_counts(prior: Learned, components: Components, pi: FloatArray) -> FloatArray:
-    """(G, K) what the prior adds: its features, half of them constant and half drifting.
+    """(G, K) what the prior adds: features, of which two in three that are not zero are constant.
 
-    Where there are seasons it is thirds, paths with a season being the last. Within a part they are
-    divided as `pi`. A grid has many times more components that drift than constant ones; divided
-    among components alike, the prior would speak for drift. Zero has as many features as all that
-    is not zero: of four columns of wages that were shuffled .8 were "included" with one feature for
-    zero, .35 with three. With none, a weight of zero that few features had taken to 0 could never
-    come back. Every component that a group may have counts for something, so that weights can be
-    drawn from a Dirichlet distribution with these counts.
+    Where there are seasons it is two in four, paths with a season being the last. Within a part
+    they are divided as `pi`. A grid has many times more components that drift than constant ones;
+    divided among components alike, the prior would speak for drift. Divided into halves it still
+    does where features are few: one that never moves leaves open whether it might have, one that
+    moves does not. Zero has as many features as all that is not zero: of four columns of wages that
+    were shuffled .8 were "included" with one feature for zero, .35 with three. With none, a weight
+    of zero that few features had taken to 0 could never come back. Every component that a group may
+    have counts for something, so that weights can be drawn from a Dirichlet distribution with these
+    counts.
     """
     if prior.weights is not None:
         return np.zeros_like(pi)
     zero, constant = components.is_zero, components.is_static & ~components.is_zero
     seasonal = components.is_seasonal
     kinds = constant, ~components.is_static & ~seasonal, seasonal
-    halves = [np.where(which, pi, 0.0) for which in kinds]
-    totals = [half.sum(axis=1, keepdims=True) for half in halves]
-    n_halves = np.sum([total > 0 for total in totals], axis=0)
-    each = prior.prior_count / np.where(n_halves > 0, n_halves, 1)
-    shares = [h / np.where(t > 0, t, 1.0) for h, t in zip(halves, totals, strict=True)]
-    return np.asarray(each * sum(shares) + np.where(zero, prior.prior_count, 0.0))
+    parts = np.array([np.where(which, pi, 0.0) for which in kinds])
+    totals = parts.sum(axis=2, keepdims=True)
+    counts = np.where(totals > 0, np.reshape([CONSTANT, DRIFTING, SEASONAL], (3, 1, 1)), 0.0)
+    there = counts.sum(axis=0)
+    counts *= prior.prior_count / np.where(there > 0, there, 1.0)
+    shares = (counts * parts / np.where(totals > 0, totals, 1.0)).sum(axis=0)
+    return np.asarray(shares + np.where(zero, prior.prior_count, 0.0))
 
 
 def log_weights(pi: FloatArray) -> FloatArray:
