@@ -36,12 +36,6 @@ def test_intervals_are_nested_in_their_level(fitted, rows):
         assert (large[:, 1] > small[:, 1]).all()
 
 
-def test_a_coefficients_interval_is_mean_and_deviations(fitted):
-    lower, upper = fitted.coef_interval(0.8)
-    assert_allclose((lower + upper) / 2, fitted.coef_path_, atol=1e-12)
-    assert_allclose(upper - lower, 2 * norm.ppf(0.9) * fitted.coef_std_path_, rtol=1e-9)
-
-
 @pytest.mark.parametrize("step", [0, 4, N_STEPS - 1, N_STEPS + 2])
 def test_a_prediction_interval_adds_up_coefficients_level_and_noise(step, rows):
     fitted = DriftRegressor(noise="constant", extrapolate="forecast").fit(

@@ -45,8 +45,9 @@ def test_features_of_the_same_name_keep_their_own_numbers(model):
 def test_intervals_of_the_page_are_those_of_the_model(model):
     part = feature_rows(model).content()
     order = model.summary([str(i) for i in range(N)])["feature"].astype(int)
-    upper = (decode(part["path"]) + decode(part["reach"])).reshape(N, -1)
-    np.testing.assert_allclose(upper, model.coef_interval(0.9)[1].T[order], rtol=1e-5, atol=1e-7)
+    for key, ends in zip(("low", "high"), model.coef_interval(0.9), strict=True):
+        shown = decode(part[key]).reshape(N, -1)
+        np.testing.assert_allclose(shown, ends.T[order], rtol=1e-5, atol=1e-7)
 
 
 def test_the_page_counts_kinds_as_everything_else_does(model):
@@ -64,7 +65,8 @@ def test_a_mode_has_paths_but_no_intervals():
     X, y, time = rows()
     model = DriftRegressor(prior="exact").fit(X, y, time=time)
     part = feature_rows(model).content()
-    assert part["reach"] is None
+    assert part["low"] is None
+    assert part["high"] is None
     assert "lower" not in part["columns"]
     assert decode(part["path"]).size == 4 * 4
 

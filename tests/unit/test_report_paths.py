@@ -31,7 +31,7 @@ def many(names, n_steps):
         kinds=["zero", "static"],
         columns={key: place.astype(float) for key in ("first", "last", "next", "change")},
         path=np.zeros((n, n_steps)),
-        reach=np.ones((n, n_steps)),
+        limits=np.ones((2, n, n_steps)),
         steps=[str(t) for t in range(n_steps)],
     )
 

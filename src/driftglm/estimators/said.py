@@ -11,14 +11,14 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from driftglm._typing import BoolArray, FloatArray
-from driftglm.estimators.levels import normal_quantile
+from driftglm.estimators.levels import checked_level
 from driftglm.estimators.statements import Thresholds
 from driftglm.estimators.summary import summarise
 from driftglm.families import Family
 from driftglm.fitting.fits import Fit, Step
 from driftglm.fitting.identity import ColumnNotes
+from driftglm.fitting.limits import limits_of
 from driftglm.fitting.outcome import Forecaster
-from driftglm.fitting.sampled import SampledFit
 from driftglm.plots.labels import Names, feature_names_of
 
 
@@ -52,14 +52,16 @@ class Said:
     def _only_seasonal(self, thresholds: Thresholds) -> list[BoolArray | None]: ...
 
     def coef_interval(self, level: float = 0.9) -> FloatArray:
-        """Central intervals of every coefficient at every step: (2, T, p), lower and upper."""
+        """Central intervals of every coefficient at every step: (2, T, p), lower and upper.
+
+        Quantiles of what a coefficient may be, zero with some probability or one of several normal
+        distributions; widened to the mean where that lies outside of them, as it may where zero is
+        likely.
+        """
         check_is_fitted(self, "coef_path_")
-        quantile = normal_quantile(level)
-        if all(isinstance(fit, SampledFit) for fit in self._fits):
-            limits = [fit.limits(level) for fit in self._fits if isinstance(fit, SampledFit)]
-            return stacked(limits, axis=2)
-        reach = quantile * self.coef_std_path_
-        return np.stack([self.coef_path_ - reach, self.coef_path_ + reach])
+        if not self._forecaster.posterior:
+            _ = self.coef_std_path_  # says why a mode has no intervals
+        return stacked([limits_of(fit, checked_level(level)) for fit in self._fits], axis=2)
 
     def summary(
         self,

@@ -36,10 +36,11 @@ import numpy as np
 import pandas as pd
 
 from driftglm._typing import BoolArray, FloatArray
-from driftglm.estimators.levels import LEVEL, normal_quantile
+from driftglm.estimators.levels import LEVEL
 from driftglm.exceptions import DataError
 from driftglm.fitting.changes import Changes, changes_of
 from driftglm.fitting.fits import Fit
+from driftglm.fitting.limits import limits_of
 
 KINDS = ("zero", "shared", "static", "seasonal", "drifting", "sign-flip", "undecided")
 OUTSIDE = ("zero", "shared")
@@ -110,9 +111,8 @@ def judged(
     `again` (p,) says of which features no more than a season can be said (None: nobody looked).
     """
     inclusion, drift, effect = fit.inclusion(), fit.drift_probability(), fit.effect_probability()
-    changes, path = changes_of(fit, LEVEL), fit.coef_path()
-    reach = normal_quantile(LEVEL) * (fit.std_path() if fit.posterior else 0.0)
-    above, below = (path - reach > 0).any(axis=0), (path + reach < 0).any(axis=0)
+    changes, ends = changes_of(fit, LEVEL), limits_of(fit, LEVEL)
+    above, below = (ends[0] > 0).any(axis=0), (ends[1] < 0).any(axis=0)
     low, high = changes.lower, changes.upper
     if not fit.posterior:
         low = high = changes.estimate

@@ -12,19 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from driftglm._jit import kernel
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.fits import Fit, PosteriorFit
+from driftglm.fitting.quantiles import mixture_quantile
 from driftglm.fitting.sampled import SampledFit
 from driftglm.priors.mixture import Components, Tables
 from driftglm.priors.offset import offset_average_inplace, offset_evidences_inplace
 from driftglm.solvers.intercepts import averaged_intercept
-
-N_BISECTIONS = 60
-REACH = 9.0
-"""Standard deviations within which all of a normal distribution lies."""
 
 PathData = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """h, b, offset and phi of some paths."""
@@ -92,11 +88,9 @@ def _quantiles(
     phi, moving = data[3], ~components.is_static
     moments = np.zeros((2, *phi.shape))
     _pair_moments_inplace(data, tables, moving, np.ascontiguousarray(ends), moments)
-    means, deviations = moments[0][:, moving], np.sqrt(moments[1][:, moving])
-    weights = phi[:, moving]
-    return np.array(
-        [_quantile(weights, means, deviations, level) for level in (outside, 1.0 - outside)]
-    )
+    out = np.zeros((2, len(phi)))
+    _set_quantiles_inplace(np.ascontiguousarray(phi), moments, outside, out)
+    return out
 
 
 @kernel
@@ -133,28 +127,12 @@ def _pair_moments_inplace(
             moments[1, i, k] = max(moments[1, i, k], 0.0)
 
 
-def _quantile(
-    weights: FloatArray, means: FloatArray, deviations: FloatArray, level: float
-) -> FloatArray:
-    """(n,) of normal mixtures (n, K) beside zero, which has the probability that is left."""
-    left = 1.0 - weights.sum(axis=1)
-    safe = np.where(deviations > 0, deviations, 1.0)
-
-    def below(x: FloatArray) -> FloatArray:
-        """Probability of the parts that are not exactly zero."""
-        inside = np.where(deviations > 0, ndtr((x[:, None] - means) / safe), x[:, None] >= means)
-        return np.asarray((weights * inside).sum(axis=1))
-
-    at_zero = below(np.zeros(len(weights)))
-    is_zero = (at_zero <= level) & (level <= at_zero + left)
-    wanted = np.where(at_zero > level, level, level - left)
-    used = weights > 0
-    low = np.where(used, means - REACH * deviations, np.inf).min(axis=1, initial=np.inf)
-    high = np.where(used, means + REACH * deviations, -np.inf).max(axis=1, initial=-np.inf)
-    nothing = ~used.any(axis=1)
-    low, high = np.where(nothing, 0.0, low), np.where(nothing, 0.0, high)
-    for _ in range(N_BISECTIONS):
-        middle = 0.5 * (low + high)
-        less = below(middle) < wanted
-        low, high = np.where(less, middle, low), np.where(less, high, middle)
-    return np.where(is_zero | nothing, 0.0, 0.5 * (low + high))
+@kernel
+def _set_quantiles_inplace(
+    phi: FloatArray, moments: FloatArray, outside: float, out: FloatArray
+) -> None:
+    """Quantiles (2, n) of mixtures; components that do not move are exactly zero."""
+    for i in range(phi.shape[0]):
+        deviations = np.sqrt(moments[1, i])
+        out[0, i] = mixture_quantile(phi[i], moments[0, i], deviations, outside)
+        out[1, i] = mixture_quantile(phi[i], moments[0, i], deviations, 1.0 - outside)

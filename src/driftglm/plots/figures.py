@@ -36,7 +36,7 @@ def paths(
     values: Array,
     names: Sequence[str],
     *,
-    deviations: Array | None = None,
+    bands: Array | None = None,
     lines: Sequence[str] = ("",),
     faint: Array | None = None,
     seasons: Array | None = None,
@@ -48,7 +48,9 @@ def paths(
     labels
         T labels of the steps.
     values
-        (T, n_lines, n_panels); standard deviations, for bands, have the same shape.
+        (T, n_lines, n_panels).
+    bands
+        (2, T, n_lines, n_panels), lower and upper ends.
     names, lines
         Of the panels, and of the lines in each.
     faint
@@ -68,9 +70,9 @@ def paths(
             axes.remove()
             continue
         for k in range(len(lines)):
-            std = None if deviations is None else deviations[:, k, j]
+            ends = None if bands is None else bands[:, :, k, j]
             pale = faint is not None and bool(faint[k, j])
-            _path(axes, values[:, k, j], std, line_style(k, faint=pale))
+            _path(axes, values[:, k, j], ends, line_style(k, faint=pale))
             if seasons is not None and seasons[:, k, j].any():
                 look = line_style(k) | {"linestyle": ":", "marker": ""}
                 _path(axes, seasons[:, k, j], None, look)
@@ -88,16 +90,15 @@ def paths(
 
 
 def _path(
-    axes: Axes, values: Array, deviations: Array | None, look: dict[str, Any], name: str = ""
+    axes: Axes, values: Array, ends: Array | None, look: dict[str, Any], name: str = ""
 ) -> None:
-    """One line with a band of 90 %; a single step is a dot with a bar."""
+    """One line with a band between its `ends` (2, T); a single step is a dot with a bar."""
     at = np.arange(values.size)
     if values.size > MOST_MARKED:
         look = look | {"marker": ""}
     axes.plot(at, values, label=name, **look)
-    if deviations is None:
+    if ends is None:
         return
-    ends = values - REACH * deviations, values + REACH * deviations
     if values.size == 1:
         axes.vlines(at, *ends, color=look["color"], linewidth=1.1, alpha=0.5)
     else:
@@ -213,8 +214,9 @@ def words(
     axes = figure.subplots()
     last = len(labels) - 1
     for j in range(len(names)):
-        std = None if deviations is None else deviations[:, j]
-        _path(axes, values[:, j], std, line_style(j), shown(names[j]))
+        reach = None if deviations is None else REACH * deviations[:, j]
+        ends = None if reach is None else np.stack([values[:, j] - reach, values[:, j] + reach])
+        _path(axes, values[:, j], ends, line_style(j), shown(names[j]))
     style.zero_line(axes)
     tidy(axes)
     axes.set_xticks(*ticks(labels, PAGE - 1.8))

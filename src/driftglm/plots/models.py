@@ -76,12 +76,12 @@ def plot_paths(
     lines = _classes(model, values.shape[1])
     shown = _largest_classes(values[:, :, chosen])
     picked = np.ix_(np.arange(values.shape[0]), shown, chosen)
-    std, seasons = (getattr(model, name, None) for name in ("coef_std_path_", "seasonal_path_"))
+    seasons = getattr(model, "seasonal_path_", None)
     return figures.paths(
         list(model.timesteps_),
         values[picked],
         [names[i] for i in chosen],
-        deviations=None if std is None else _by_class(std)[picked],
+        bands=_bands(model, picked),
         seasons=None if seasons is None else _by_class(seasons)[picked],
         lines=[lines[k] for k in shown],
         faint=_faint(model, shown, chosen),
@@ -264,6 +264,13 @@ def _faint(model: HasPaths, shown: NDArray[Any], chosen: NDArray[Any]) -> NDArra
     if inclusion is None:
         return None
     return np.asarray(np.atleast_2d(inclusion)[np.ix_(shown, chosen)] < INCLUDED)
+
+
+def _bands(model: HasPaths, picked: tuple[NDArray[Any], ...]) -> NDArray[Any] | None:
+    """(2, ...) ends of 90 % intervals; None of a model that has none."""
+    if not hasattr(model, "coef_std_path_") or not hasattr(model, "coef_interval"):
+        return None
+    return np.stack([_by_class(ends)[picked] for ends in model.coef_interval()])
 
 
 def _by_class(paths: ArrayLike) -> NDArray[Any]:

@@ -32,9 +32,9 @@ def feature_rows(
     group = np.repeat(np.arange(n_groups), n_features)
     order = by_rank(np.tile(np.arange(n_features), n_groups), group)
     feature, group = feature[order], group[order]
-    path, reach = paths_of(model, group, feature)
+    path, limits = paths_of(model, group, feature)
     columns = {key: table[name].to_numpy(dtype=np.float64)[order] for key, name in NUMBERS.items()}
-    if reach is None:
+    if limits is None:
         del columns["lower"], columns["upper"]
     fits = model._fits  # noqa: SLF001
     spread = np.array([fit.sizes.spread for fit in fits])[group, feature]
@@ -54,7 +54,7 @@ def feature_rows(
         kinds=list(KINDS),
         columns=columns,
         path=path,
-        reach=reach,
+        limits=limits,
         steps=[str(step) for step in model.timesteps_],
         members=TOGETHER,
         outside=OUTSIDE,

@@ -4,7 +4,8 @@ function readModel(source) {
   const T = source.steps.length;
   const columns = new Map(Object.entries(source.columns).map(([key, text]) => [key, lazily(text, Float32Array)]));
   const [name, group, kind] = [source.name, source.group, source.kind].map((text) => lazily(text, Int32Array));
-  const [path, reach] = [source.path, source.reach].map((text) => lazily(text, Float32Array));
+  const [path, low, high] = [source.path, source.low, source.high].map((text) => lazily(text, Float32Array));
+  const run = (values, row) => values().subarray(row * T, (row + 1) * T);
   return {
     ...source,
     T,
@@ -17,8 +18,9 @@ function readModel(source) {
     groupOf: (row) => group()[row],
     kindOf: (row) => kind()[row],
     hasPath: (row) => row < source.nPaths,
-    path: (row) => path().subarray(row * T, (row + 1) * T),
-    reach: (row) => (source.reach === null ? null : reach().subarray(row * T, (row + 1) * T)),
+    path: (row) => run(path, row),
+    // Ends of the band about a path: [low, high], or null where there is none.
+    band: (row) => (source.low === null ? null : [run(low, row), run(high, row)]),
     grouped: source.groupNoun !== null,
   };
 }
@@ -27,16 +29,15 @@ function sparkline(model, row) {
   if (!model.hasPath(row) || model.T < 2) return "–";
   const [width, height] = [96, 24];
   const values = model.path(row);
-  const reach = model.reach(row);
-  const low = values.map((v, t) => v - (reach ? reach[t] : 0));
-  const high = values.map((v, t) => v + (reach ? reach[t] : 0));
+  const band = model.band(row);
+  const [low, high] = band ?? [values, values];
   const finite = [...low, ...high, 0].filter(Number.isFinite);
   const [least, most] = [Math.min(...finite), Math.max(...finite)];
   const y = (v) => (most === least ? height / 2 : height - 1 - ((v - least) / (most - least)) * (height - 2)).toFixed(1);
   const x = (t) => ((t / (model.T - 1)) * width).toFixed(1);
   const run = (list) => Array.from(list, (v, t) => `${x(t)} ${y(Number.isFinite(v) ? v : 0)}`);
   const parts = [svg("line", { class: "axis", x1: 0, x2: width, y1: y(0), y2: y(0) })];
-  if (reach) parts.push(svg("path", { class: "band", d: `M${run(high).join("L")}L${run(low).reverse().join("L")}Z` }));
+  if (band) parts.push(svg("path", { class: "band", d: `M${run(high).join("L")}L${run(low).reverse().join("L")}Z` }));
   parts.push(svg("path", { class: "run", d: `M${run(values).join("L")}` }));
   return svg("svg", { class: "spark", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" }, parts);
 }
@@ -137,12 +138,12 @@ function pathSection(model, state, picks) {
   const series = () => picks.list().map((row) => {
     const unit = measure.unit(row);
     const values = Array.from(model.path(row), (v) => v * unit);
-    const reach = model.reach(row);
+    const [lower, upper] = (model.band(row) ?? [null, null]).map((ends) => ends && Array.from(ends, (v) => v * unit));
     return {
       row,
       values,
-      lower: reach && values.map((v, t) => v - reach[t] * unit),
-      upper: reach && values.map((v, t) => v + reach[t] * unit),
+      lower,
+      upper,
       next: ahead ? ["next", "lower", "upper"].map((key) => (key === "next" || bounded ? model.value(key, row) * unit : null)) : null,
     };
   });
@@ -160,7 +161,7 @@ function pathSection(model, state, picks) {
   const figure = plot({
     renderer: "svg",
     label: () => `Coefficients over time of ${picks.list().map((row) => spoken(full(row))).join(", ") || "nothing"}; the numbers are in the table below.`,
-    caption: () => `${model.reach(0) ? "Bands: central 90 % intervals. " : "This fit is a posterior mode and has no intervals. "}${ahead ? "Dotted: the step after the last. " : ""}Point at a step to read the values; pick ${model.noun}s in the table below, ${MOST_LINES} at most.`,
+    caption: () => `${model.band(0) ? "Bands: central 90 % intervals. " : "This fit is a posterior mode and has no intervals. "}${ahead ? "Dotted: the step after the last. " : ""}Point at a step to read the values; pick ${model.noun}s in the table below, ${MOST_LINES} at most.`,
     spec: () => {
       const drawn = series();
       if (drawn.length === 0) return `No ${model.noun} is drawn. Pick some in the table below.`;

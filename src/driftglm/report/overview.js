@@ -66,8 +66,8 @@ function heatSection(model, state) {
       const row = rows()[datum.r];
       const unit = way.relative ? 1 : way.unit(row);
       const v = model.path(row)[datum.t] * unit;
-      const reach = model.reach(row)?.[datum.t] * unit;
-      const band = Number.isNaN(reach) ? "" : ` (${text(v - reach, row)} to ${text(v + reach, row)})`;
+      const ends = model.band(row)?.map((values) => values[datum.t] * unit);
+      const band = ends === undefined ? "" : ` (${text(ends[0], row)} to ${text(ends[1], row)})`;
       return [named(model.label(row)), [["step", el("bdi", {}, model.steps[datum.t])], [way.relative ? "coefficient" : way.title, text(v, row) + band]]];
     },
   });

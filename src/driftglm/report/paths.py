@@ -41,8 +41,8 @@ class PathRows:
         Kinds of rows; the first is that of rows that are not in the model.
     columns
         Numbers of every row, (n,) each.
-    path, reach
-        (n, T) coefficients, and half the width of their 90 % intervals; None for a mode.
+    path, limits
+        (n, T) coefficients, and (2, n, T) ends of their 90 % intervals; None for a mode.
     steps
         (T,) labels.
     unlisted
@@ -69,7 +69,7 @@ class PathRows:
     kinds: list[str]
     columns: dict[str, FloatArray]
     path: FloatArray
-    reach: FloatArray | None
+    limits: FloatArray | None
     steps: list[str]
     unlisted: int = 0
     members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class PathRows:
         total = np.cumsum(spent)
         n_rows = int(np.searchsorted(total, ROW_BYTES, side="right"))
         left = BYTES - (float(total[n_rows - 1]) if n_rows else 0.0)
-        per_path = NUMBER * len(self.steps) * (1 if self.reach is None else 2)
+        per_path = NUMBER * len(self.steps) * (1 if self.limits is None else 3)
         return n_rows, min(n_rows, int(left / per_path))
 
     def content(self) -> dict[str, Any]:
@@ -120,7 +120,8 @@ class PathRows:
             "kinds": self.kinds,
             "columns": {key: floats(values[:n_rows]) for key, values in self.columns.items()},
             "path": floats(self.path[:n_paths]),
-            "reach": None if self.reach is None else floats(self.reach[:n_paths]),
+            "low": None if self.limits is None else floats(self.limits[0, :n_paths]),
+            "high": None if self.limits is None else floats(self.limits[1, :n_paths]),
             "steps": self.steps,
             "nRows": n_rows,
             "nPaths": n_paths,
@@ -184,13 +185,17 @@ def by_rank(rank: IntArray, group: IntArray) -> IntArray:
 def paths_of(
     model: DriftEstimator | DriftTextModel, group: IntArray, name: IntArray
 ) -> tuple[FloatArray, FloatArray | None]:
-    """(n, T) coefficients of rows, and half the widths of their 90 % intervals; None for a mode."""
+    """(n, T) coefficients of rows, and (2, n, T) their 90 % intervals; None for a mode."""
 
     def rows(values: FloatArray) -> FloatArray:
         # (T, features), or (T, groups, features) where there are groups.
         values = np.asarray(values, dtype=np.float64)
         return values.reshape(len(values), -1, values.shape[-1])[:, group, name].T
 
+    path = rows(model.coef_path_)
     if not hasattr(model, "coef_std_path_"):
-        return rows(model.coef_path_), None
-    return rows(model.coef_path_), normal_quantile(LEVEL) * rows(model.coef_std_path_)
+        return path, None
+    if isinstance(model, DriftTextModel):
+        reach = normal_quantile(LEVEL) * rows(model.coef_std_path_)
+        return path, np.stack([path - reach, path + reach])
+    return path, np.stack([rows(end) for end in model.coef_interval(LEVEL)])

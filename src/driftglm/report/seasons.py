@@ -36,8 +36,8 @@ def with_seasons(rows: PathRows, model: DriftEstimator) -> PathRows:
         "first": paths[:, 0],
         "last": paths[:, -2],
         "next": paths[:, -1],
-        "lower": paths[:, -1] - reach[:, -1],
-        "upper": paths[:, -1] + reach[:, -1],
+        "lower": (paths - reach)[:, -1],
+        "upper": (paths + reach)[:, -1],
         "change": np.ptp(paths[:, :-1], axis=1),
         "unit": np.array([_unit(rows, i, group) for _, group, i, _ in found]),
     }
@@ -47,7 +47,8 @@ def with_seasons(rows: PathRows, model: DriftEstimator) -> PathRows:
     }
     names = list(dict.fromkeys(name for name, *_ in found))
     place = [len(rows.names) + names.index(name) for name, *_ in found]
-    own = None if rows.reach is None else np.vstack([rows.reach, reach[:, :-1]])
+    own = np.stack([paths - reach, paths + reach])[:, :, :-1]
+    limits = None if rows.limits is None else np.concatenate([rows.limits, own], axis=1)
     return dataclasses.replace(
         rows,
         names=[*rows.names, *names],
@@ -57,7 +58,7 @@ def with_seasons(rows: PathRows, model: DriftEstimator) -> PathRows:
         kinds=[*rows.kinds, KIND],
         columns=columns,
         path=np.vstack([rows.path, paths[:, :-1]]),
-        reach=own,
+        limits=limits,
         references=[*rows.references, *(None for _ in names)],
     )
 

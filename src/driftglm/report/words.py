@@ -23,7 +23,7 @@ def word_rows(model: DriftTextModel) -> PathRows:
     inclusion = np.asarray(model.inclusion_probability_)
     group, word, n_zero = _order(path, inclusion)
     names = getattr(model, "feature_names_in_", [f"x{i}" for i in range(path.shape[1])])
-    rows, reach = paths_of(model, group, word)
+    rows, limits = paths_of(model, group, word)
     included = inclusion[group, word]
     share = softmax(np.asarray(model.base_background_)[-1])
     columns = {
@@ -33,8 +33,8 @@ def word_rows(model: DriftTextModel) -> PathRows:
         "last": rows[:, -1],
         "change": rows[:, -1] - rows[:, 0],
     }
-    if reach is not None:
-        columns |= {"lower": rows[:, -1] - reach[:, -1], "upper": rows[:, -1] + reach[:, -1]}
+    if limits is not None:
+        columns |= {"lower": limits[0, :, -1], "upper": limits[1, :, -1]}
     return PathRows(
         noun="word",
         group_noun="effect",
@@ -42,11 +42,11 @@ def word_rows(model: DriftTextModel) -> PathRows:
         names=[str(each) for each in model.vocabulary_],
         name=word,
         group=group,
-        kind=np.where(included < INCLUDED, 0, _direction(rows, reach)),
+        kind=np.where(included < INCLUDED, 0, _direction(rows, limits)),
         kinds=KINDS,
         columns=columns,
         path=rows,
-        reach=reach,
+        limits=limits,
         steps=[str(step) for step in model.timesteps_],
         unlisted=n_zero,
     )
@@ -64,8 +64,8 @@ def _order(path: FloatArray, inclusion: FloatArray) -> tuple[IntArray, IntArray,
     return group[present], word[present], int(present.size - present.sum())
 
 
-def _direction(rows: FloatArray, reach: FloatArray | None) -> IntArray:
+def _direction(rows: FloatArray, limits: FloatArray | None) -> IntArray:
     """1 up, 2 down, 3 both ways at different steps as far as 90 % intervals tell."""
-    margin = np.zeros(1) if reach is None else reach
-    flips = (rows - margin > 0).any(axis=1) & (rows + margin < 0).any(axis=1)
+    low, high = (rows, rows) if limits is None else limits
+    flips = (low > 0).any(axis=1) & (high < 0).any(axis=1)
     return np.where(flips, 3, np.where(rows.sum(axis=1) >= 0, 1, 2))
