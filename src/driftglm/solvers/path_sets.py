@@ -25,8 +25,8 @@ N_SWEEPS, FEWEST, BURN_IN = 400, 60, 0.1
 MOST_WORK = 60_000_000
 """Numbers that may be touched: of many coordinates there are fewer sweeps."""
 SMALLEST = 1e-300
-AT_ONCE = 5
-"""Sweeps after which the inverse is found anew, so that rounding errors do not add up."""
+AT_ONCE = 20
+"""Sweeps after which the state is found anew, so that rounding errors do not add up."""
 
 Data: TypeAlias = tuple[FloatArray, FloatArray, IntArray, FloatArray, FloatArray, FloatArray]
 
@@ -133,85 +133,124 @@ def sweep_sets_inplace(
 ) -> None:
     """Draw every path's option in turn; probabilities and means are added to `sums`.
 
-    There is a row of `uniform` for every sweep.
+    There is a row of `uniform` for every sweep. Only a path whose option changes touches what is
+    known of the others, and most keep theirs.
     """
-    linear, starts, variances, moving, log_prior = data[1:]
-    m, n_options, size = log_prior.shape[0], log_prior.shape[1], linear.shape[0]
-    covariance, mean = np.zeros((size, size)), np.zeros(size)
-    phi, side = np.empty(n_options), np.empty((size, size))
-    means = np.empty(size)
+    starts, variances, moving, log_prior = data[2:]
+    m, n_options, size = log_prior.shape[0], log_prior.shape[1], moving.shape[0]
+    state, prior, column = np.zeros((size + 1, size + 1)), np.zeros(size), np.empty(size + 1)
+    phi, means, wanted = np.empty(n_options), np.empty(size), np.empty(size)
     for n in range(uniform.shape[0]):
         if n % AT_ONCE == 0:
-            _begin_inplace(data, option, covariance, mean)
+            _begin_inplace(data, option, state, prior)
         for i in range(m):
             first, last = starts[i], starts[i + 1]
             count = last - first
-            if option[i] > 0:
-                _leave_inplace(first, count if option[i] == n_options - 1 else 1, covariance, mean)
-            known, score = _given_others(first, last, data, (covariance, mean), side)
+            known, score = _given_others(first, last, state, prior)
             own = known, score, variances, moving[first:last]
             weigh_inplace(own, log_prior[i], phi, means[:count])
             for k in range(n_options):
                 sums[0][i, k] += phi[k]
             for a in range(count):
                 sums[1][first + a] += means[a]
-            option[i] = _drawn(phi, uniform[n, i])
-            if option[i] == n_options - 1:
-                for a in range(count):
-                    known[a, a] += 1.0 / moving[first + a]
-                _enter_inplace(first, known, score, side, covariance, mean)
-            elif option[i] > 0:
-                known[0, 0] += 1.0 / variances[option[i] - 1]
-                _enter_inplace(first, known[:1, :1], score, side, covariance, mean)
+            drawn = _drawn(phi, uniform[n, i])
+            if drawn == option[i]:
+                continue
+            option[i] = drawn
+            _variances_of(drawn, variances, moving[first:last], wanted[:count])
+            for a in range(count):
+                _change_inplace(state, first + a, (prior[first + a], wanted[a]), column)
+                prior[first + a] = wanted[a]
+
+
+@kernel
+def _variances_of(
+    option: int, variances: FloatArray, moving: FloatArray, out: FloatArray
+) -> None:
+    """Prior variances of a path's coordinates, zero for those that are not in use."""
+    out[:] = 0.0
+    if option > variances.shape[0]:
+        out[:] = moving
+    elif option > 0:
+        out[0] = variances[option - 1]
+
+
+@kernel
+def _begin_inplace(data: Data, option: IntArray, state: FloatArray, prior: FloatArray) -> None:
+    """The state (see `_change_inplace`) and prior variances of some options, from nothing."""
+    gram, linear, starts, variances, moving, _ = data
+    size = linear.shape[0]
+    column = np.empty(size + 1)
+    state[:size, :size], state[size, :size] = gram, linear
+    for i in range(option.shape[0]):
+        mine = slice(starts[i], starts[i + 1])
+        _variances_of(option[i], variances, moving[mine], prior[mine])
+    for a in range(size):
+        if prior[a] > 0.0:
+            _change_inplace(state, a, (0.0, prior[a]), column)
+
+
+@kernel
+def _change_inplace(
+    state: FloatArray, one: int, variance: tuple[float, float], column: FloatArray
+) -> None:
+    """Give one coordinate another prior variance, zero meaning that it is not in use.
+
+    The state is gram with linear as its last row, swept (in the sense of regression) at the
+    coordinates in use: minus their covariance among these, what the others take from them between
+    the two, the information that is left among the others; and in the last row means of the former
+    and linear terms of the latter. Only what is on and below the diagonal counts. `column` is
+    scratch.
+    """
+    before, after = variance
+    if before == after:
+        return
+    size = state.shape[0]
+    for j in range(one):
+        column[j] = state[one, j]
+    for j in range(one, size):
+        column[j] = state[j, one]
+    own = column[one]
+    if before == 0.0:
+        precision = max(own, 0.0) + 1.0 / after
+        taken, left, kept = 1.0 / precision, 1.0 / precision, -1.0 / precision
+    elif after == 0.0:
+        taken, left, kept = 1.0 / own, -1.0 / own, -1.0 / own - 1.0 / before
+    else:
+        more = 1.0 / after - 1.0 / before
+        left = 1.0 / (1.0 - more * own)
+        taken, kept = -more * left, own * left
+    for j in range(size):
+        weight, row = taken * column[j], state[j]
+        if weight != 0.0:
+            for k in range(j + 1):
+                row[k] -= weight * column[k]
+    for j in range(one):
+        state[one, j] = left * column[j]
+    for j in range(one + 1, size):
+        state[j, one] = left * column[j]
+    state[one, one] = kept
 
 
 @kernel
 def _given_others(
-    first: int, last: int, data: Data, others: tuple[FloatArray, FloatArray], side: FloatArray
+    first: int, last: int, state: FloatArray, prior: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Precision and linear term of some coordinates that are not in use, given those that are.
-
-    `others` are covariance and mean of these; `side` gets what they take from each coordinate.
-    """
-    gram, linear, (covariance, mean), count = data[0], data[1], others, last - first
-    known, score = np.empty((count, count)), np.empty(count)
+    """Precision and linear term of a path's coordinates, given the others in use, without prior."""
+    count, size = last - first, prior.shape[0]
+    own, column = np.zeros((count + 1, count + 1)), np.empty(count + 1)
     for a in range(count):
-        column, taken = gram[first + a], side[a]
-        taken[:] = 0.0
-        for k in range(column.shape[0]):  # so that a processor adds several at once
-            if covariance[k, k] != 0.0:
-                for j in range(column.shape[0]):
-                    taken[j] += column[k] * covariance[k, j]
-        score[a] = linear[first + a] - _times(column, mean)
         for b in range(a + 1):
-            known[a, b] = known[b, a] = gram[first + a, first + b] - _times(column, side[b])
+            own[a, b] = state[first + a, first + b]
+        own[count, a] = state[size, first + a]
+    for a in range(count):
+        _change_inplace(own, a, (prior[first + a], 0.0), column)
+    known, score = np.empty((count, count)), own[count, :count].copy()
+    for a in range(count):
+        for b in range(a + 1):
+            known[a, b] = known[b, a] = own[a, b]
     known[0, 0] = max(known[0, 0], 0.0)
     return known, score
-
-
-@kernel
-def _begin_inplace(data: Data, option: IntArray, covariance: FloatArray, mean: FloatArray) -> None:
-    """Covariance and mean of the coordinates in use, from nothing; zero for the others."""
-    gram, linear, starts, variances, moving, _ = data
-    variance, n_variances = np.zeros(mean.shape[0]), variances.shape[0]
-    for i in range(option.shape[0]):
-        if option[i] > n_variances:
-            variance[starts[i] : starts[i + 1]] = moving[starts[i] : starts[i + 1]]
-        elif option[i] > 0:
-            variance[starts[i]] = variances[option[i] - 1]
-    used = np.flatnonzero(variance)
-    found = np.empty((used.shape[0], used.shape[0]))
-    for a in range(used.shape[0]):
-        for b in range(used.shape[0]):
-            found[a, b] = gram[used[a], used[b]]
-        found[a, a] += 1.0 / variance[used[a]]
-    _invert_inplace(found)
-    covariance[:] = 0.0
-    mean[:] = 0.0
-    for a in range(used.shape[0]):
-        for b in range(used.shape[0]):
-            covariance[used[a], used[b]] = found[a, b]
-            mean[used[a]] += found[a, b] * linear[used[b]]
 
 
 @kernel
@@ -239,64 +278,6 @@ def _invert_inplace(a: FloatArray) -> float:
                 for k in range(n):
                     a[j, k] -= factor * a[p, k]
     return logdet
-
-
-@kernel
-def _leave_inplace(first: int, count: int, covariance: FloatArray, mean: FloatArray) -> None:
-    """Covariance and mean of the others once `count` coordinates are zero."""
-    size = mean.shape[0]
-    rows = covariance[first : first + count].copy()
-    own = rows[:, first : first + count].copy()
-    _invert_inplace(own)
-    for a in range(count):
-        share = _times(own[a], mean[first : first + count])
-        for j in range(size):
-            weight = 0.0
-            for b in range(count):
-                weight += own[a, b] * rows[b, j]
-            if weight != 0.0:
-                for k in range(size):
-                    covariance[j, k] -= weight * rows[a, k]
-        # The mean of the coordinates themselves is needed until the last is done.
-        for j in range(size):
-            if j < first or j >= first + count:
-                mean[j] -= rows[a, j] * share
-    for a in range(first, first + count):
-        mean[a] = 0.0
-        for j in range(size):
-            covariance[a, j] = covariance[j, a] = 0.0
-
-
-@kernel
-def _enter_inplace(
-    first: int,
-    known: FloatArray,
-    score: FloatArray,
-    side: FloatArray,
-    covariance: FloatArray,
-    mean: FloatArray,
-) -> None:
-    """The same with some coordinates more, of precision `known` given the others."""
-    count, size = known.shape[0], mean.shape[0]
-    _invert_inplace(known)
-    for a in range(count):
-        weight = np.zeros(size)
-        here = 0.0
-        for b in range(count):
-            here += known[a, b] * score[b]
-            for j in range(size):
-                weight[j] += known[a, b] * side[b, j]
-        for j in range(size):
-            mean[j] -= side[a, j] * here
-            if side[a, j] != 0.0:
-                for k in range(size):
-                    covariance[j, k] += side[a, j] * weight[k]
-        for j in range(size):
-            covariance[first + a, j] = covariance[j, first + a] = -weight[j]
-        mean[first + a] = here
-    for a in range(count):
-        for b in range(count):
-            covariance[first + a, first + b] = known[a, b]
 
 
 @kernel
