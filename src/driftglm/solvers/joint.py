@@ -21,7 +21,7 @@ from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
 from driftglm._jit import kernel
 from driftglm._threads import one_thread
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 
 AT_ONCE, ROWS_AT_ONCE = 4_000_000, 64
 """Numbers of paths x steps x rows worked on at once, and rows of one path."""
@@ -45,6 +45,11 @@ class PathKernels:
     def variance(self) -> FloatArray:
         """(m,) of a path at any step."""
         return np.asarray(self.static + self.dynamic.sum(axis=1))
+
+    @property
+    def used(self) -> BoolArray:
+        """(m, 1 + R) terms that a path has: a constant part, and deviations of this rho."""
+        return np.asarray(np.column_stack([self.static, self.dynamic]) > 0)
 
     def by_lag(self, n_lags: int) -> FloatArray:
         """(m, n_lags) covariances of steps so far apart."""
@@ -332,15 +337,16 @@ class JointSolve:
         """What forecasts need: sums (m, 1 + R) and their Gram matrix, square of m (1 + R).
 
         `n` steps after the last, w = `kernels.terms(n)`: the mean is sum_r w_r sums_r, and w' gram
-        w is what is taken off the prior's covariances.
+        w is what is taken off the prior's covariances. It is zero where a path has no such term.
         """
-        data = self.data
+        data, used = self.data, self.kernels.used.ravel()
         m, n_rows = data.columns.shape
         powers = self.kernels.rho[:, None] ** (data.n_steps - 1 - data.codes)
         fading = np.concatenate([np.ones((1, n_rows)), powers])
         z = (data.columns[:, None, :] * fading).reshape(-1, n_rows)
+        gram = np.zeros((used.size, used.size))
         with one_thread():
-            gram = z @ self.inverse @ z.T
+            gram[np.ix_(used, used)] = z[used] @ self.inverse @ z[used].T
             return (z @ self.explained).reshape(m, -1), 0.5 * (gram + gram.T)
 
 

@@ -30,6 +30,7 @@ TOLD = 1e-4
 """Prior variance times information below which the rows say nothing of a direction of a path."""
 SOLVABLE = 1e-8
 """Directions in which a path moves less than this, as a share of the most, are left out."""
+TINIEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -87,21 +88,32 @@ class PathSolve:
         """The solve."""
         n_steps = known.gram.shape[0]
         lags = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
-        parts = []
+        some = np.flatnonzero(kernels.variance > 0)
         with one_thread():
-            for i, by_lag in enumerate(kernels.by_lag(n_steps)):
-                values, vectors = np.linalg.eigh(by_lag[lags])
-                told = np.einsum("t,tq->q", known.gram[:, i, i], vectors**2)
-                used = (values > RANK * max(float(values[-1]), 0.0)) & (values * told > TOLD)
-                parts.append(vectors[:, used] * np.sqrt(values[used]))
-            owner = np.repeat(np.arange(len(parts)), [part.shape[1] for part in parts])
-            roots = np.hstack(parts)
+            values, vectors = np.linalg.eigh(kernels.by_lag(n_steps)[some][:, lags])
+            each = known.gram[:, some, some]
+            told = np.einsum("ti,itq->iq", each, vectors**2)
+            used = (values > RANK * values[:, -1:]) & (values * told > TOLD)
+            scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+            roots = np.ascontiguousarray(scaled.transpose(1, 0, 2)[:, used])
+            owner = some[np.nonzero(used)[0]]
             precision = np.eye(owner.size)
-            for i in range(len(parts)):
-                along = known.gram[:, i, owner] * roots
-                precision[owner == i] += parts[i].T @ along
+            add_along_inplace(known.gram, (roots, owner), (roots, owner), precision)
             inverse = precision if not owner.size else _inverse(precision)
         return cls(known, kernels, roots, owner, inverse)
+
+    @cached_property
+    def _starts(self) -> IntArray:
+        """(m + 1,): path i has the columns starts[i]:starts[i + 1] of the roots."""
+        return np.searchsorted(self.owner, np.arange(len(self.known.linear) + 1))
+
+    @cached_property
+    def _errors(self) -> tuple[FloatArray, FloatArray]:
+        """Covariances of the paths at every step with the u (T, m, Q), and with each other."""
+        (m, n_steps), size = self.known.linear.shape, self.owner.size
+        spread, between = np.zeros((n_steps, m, size)), np.zeros((n_steps, m, m))
+        errors_inplace(self.covariance, self.roots, self._starts, spread, between)
+        return spread, between
 
     @cached_property
     def _means(self) -> FloatArray:
@@ -134,22 +146,37 @@ class PathSolve:
         With the latter (m, T) diag(K_i F_i), as the solve by rows.
         """
         m, n_steps = self.known.linear.shape
-        own = np.zeros((m, n_steps))
-        found = np.zeros((n_steps, m, m) if between else (n_steps, m))
+        if between:
+            return self._errors[1], np.zeros((m, n_steps))
+        own, found = np.zeros((m, n_steps)), np.zeros((n_steps, m))
         with one_thread():
             for i in range(m):
                 mine = self.owner == i
                 root = self.roots[:, mine]
-                if not between:
-                    own[i] = np.einsum("tq,qt->t", root, root.T @ self._marginal[i])
-                    found[:, i] = np.einsum(
-                        "tq,qr,tr->t", root, self.covariance[np.ix_(mine, mine)], root
-                    )
-            for t in range(n_steps if between else 0):
-                at = np.zeros((m, self.owner.size))
-                at[self.owner, np.arange(self.owner.size)] = self.roots[t]
-                found[t] = at @ self.covariance @ at.T
+                own[i] = np.einsum("tq,qt->t", root, root.T @ self._marginal[i])
+                found[:, i] = np.einsum(
+                    "tq,qr,tr->t", root, self.covariance[np.ix_(mine, mine)], root
+                )
         return found, own
+
+    @cached_property
+    def _apart(self) -> tuple[FloatArray, FloatArray]:
+        """The diagonals of every J (m, T), and 1'J1 (m,); see `common_precision`."""
+        known, (spread, between) = self.known, self._errors
+        m, n_steps = known.linear.shape
+        every = np.arange(m)
+        others = known.gram.copy()
+        others[:, every, every] = 0.0
+        along = np.zeros((m, self.owner.size))
+        each = np.ones((n_steps, m)), every
+        add_along_inplace(others, each, (self.roots, self.owner), along)
+        with one_thread():
+            taken = ((others @ between) * others).sum(axis=2).T
+            throughout = ((along @ self.covariance) * along).sum(axis=1)
+        precision = np.einsum("tii->it", known.gram)
+        h, common = precision - taken, precision.sum(axis=1) - throughout
+        put_back_inplace(self.covariance, others, spread, self._starts, (h, common))
+        return np.maximum(h, 0.0), np.maximum(common, 0.0)
 
     def local(self, *_: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, T) curvature and linear term of every path, the other paths integrated out.
@@ -157,15 +184,7 @@ class PathSolve:
         The diagonal of J (see `common_precision`), and what it takes for the path's mean. What the
         solve by rows needs for it is not used.
         """
-        h = np.zeros_like(self.known.linear)
-        with one_thread():
-            for i in range(len(h)):
-                mine = self.owner == i
-                along = np.where(mine, 0.0, self.known.gram[:, i, self.owner] * self.roots)
-                cross = along @ self.covariance
-                taken = np.linalg.solve(self.covariance[np.ix_(mine, mine)], cross[:, mine].T)
-                others = (cross * along).sum(axis=1) - (cross[:, mine] * taken.T).sum(axis=1)
-                h[i] = np.maximum(self.known.gram[:, i, i] - others, 0.0)
+        h, _ = self._apart
         score = self.known.linear - np.einsum("tij,jt->it", self.known.gram, self._means)
         return h, h * self._means + score
 
@@ -175,17 +194,7 @@ class PathSolve:
         1'J1, with J = (H - H L D L' H)_ii and D the covariance of the others without the path. Of
         columns that are combinations of each other, F_i and its prior would not give J back.
         """
-        m = self.known.linear.shape[0]
-        with one_thread():
-            along = np.einsum("tiq,tq->iq", self.known.gram[:, :, self.owner], self.roots)
-            along[self.owner, np.arange(self.owner.size)] = 0.0  # the path itself
-            cross = along @ self.covariance
-            found = np.einsum("tii->i", self.known.gram) - (cross * along).sum(axis=1)
-            for i in range(m):
-                mine = self.owner == i
-                own = self.covariance[np.ix_(mine, mine)]
-                found[i] += cross[i, mine] @ np.linalg.solve(own, cross[i, mine])
-        return np.asarray(np.maximum(found, 0.0))
+        return self._apart[1]
 
     def ahead(self) -> tuple[FloatArray, FloatArray]:
         """What forecasts need: sums (m, 1 + R) and their Gram matrix (see `JointSolve.ahead`)."""
@@ -193,12 +202,17 @@ class PathSolve:
         powers = self.kernels.rho[:, None] ** (n_steps - 1 - np.arange(n_steps))
         fading = np.concatenate([np.ones((1, n_steps)), powers])
         score = self.known.linear - np.einsum("tij,jt->it", self.known.gram, self._means)
+        used = self.kernels.used
+        each = np.nonzero(used)
+        left = np.ascontiguousarray(fading[each[1]].T), each[0]
+        whole = np.zeros((each[0].size, each[0].size))
+        side = np.zeros((each[0].size, self.owner.size))
+        add_along_inplace(self.known.gram, left, left, whole)
+        add_along_inplace(self.known.gram, left, (self.roots, self.owner), side)
+        gram = np.zeros((used.size, used.size))
         with one_thread():
-            whole = np.einsum("pt,tij,qt->ipjq", fading, self.known.gram, fading, optimize=True)
-            along = [fading @ (self.known.gram[:, i, self.owner] * self.roots) for i in range(m)]
-            side = np.concatenate(along)
-            gram = whole.reshape(side.shape[0], -1) - side @ self.covariance @ side.T
-            return score @ fading.T, 0.5 * (gram + gram.T)
+            gram[np.ix_(used.ravel(), used.ravel())] = whole - side @ self.covariance @ side.T
+        return score @ fading.T, 0.5 * (gram + gram.T)
 
 
 def _inverse(precision: FloatArray) -> FloatArray:
@@ -208,6 +222,107 @@ def _inverse(precision: FloatArray) -> FloatArray:
         raise LinAlgError("the precision of the paths is not positive definite")
     inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
     return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+
+
+@kernel
+def add_along_inplace(
+    gram: FloatArray,
+    left: tuple[FloatArray, IntArray],
+    right: tuple[FloatArray, IntArray],
+    out: FloatArray,
+) -> None:
+    """Add sum_t left_ta gram_t,ij right_tb to `out` (A, B); a belongs to path i, b to path j.
+
+    Both are values (T, A) or (T, B) and the path each belongs to, those of a path together.
+    """
+    (one, first), (other, second) = left, right
+    m, size = gram.shape[1], second.shape[0]
+    starts = np.searchsorted(second, np.arange(m + 1))
+    for a in range(first.shape[0]):
+        for t in range(gram.shape[0]):
+            row = gram[t, first[a]]
+            for j in range(m):
+                weight = one[t, a] * row[j]
+                if weight != 0.0:
+                    for b in range(starts[j], starts[j + 1]):
+                        out[a, b] += weight * other[t, b]
+
+
+@kernel
+def errors_inplace(
+    covariance: FloatArray,
+    roots: FloatArray,
+    starts: IntArray,
+    spread: FloatArray,
+    between: FloatArray,
+) -> None:
+    """Add L_t C to `spread` (T, m, Q) and L_t C L_t' to `between` (T, m, m)."""
+    m, size = spread.shape[1], spread.shape[2]
+    for t in range(spread.shape[0]):
+        for i in range(m):
+            mine = spread[t, i]
+            for a in range(starts[i], starts[i + 1]):
+                root, row = roots[t, a], covariance[a]
+                for b in range(size):
+                    mine[b] += root * row[b]
+            for j in range(m):
+                for b in range(starts[j], starts[j + 1]):
+                    between[t, i, j] += mine[b] * roots[t, b]
+
+
+@kernel
+def put_back_inplace(
+    covariance: FloatArray,
+    others: FloatArray,
+    spread: FloatArray,
+    starts: IntArray,
+    out: tuple[FloatArray, FloatArray],
+) -> None:
+    """Give back what the errors of the other paths have of a path's own.
+
+    Taken off were they as they are; what counts are those they would have without the path. With
+    x = H L C in the path's columns, `others` being H without the path itself, that is x C_ii^-1 x'.
+    """
+    h, common = out
+    m, n_steps = h.shape
+    for i in range(m):
+        first, count = starts[i], starts[i + 1] - starts[i]
+        factor = _factor(covariance, first, count)
+        throughout, here = np.zeros(count), np.empty(count)
+        for t in range(n_steps):
+            here[:] = 0.0
+            for j in range(m):
+                for b in range(count):
+                    here[b] += others[t, i, j] * spread[t, j, first + b]
+            for b in range(count):
+                throughout[b] += here[b]
+            h[i, t] += _squares(factor, here)
+        common[i] += _squares(factor, throughout)
+
+
+@kernel
+def _factor(matrix: FloatArray, first: int, count: int) -> FloatArray:
+    """The Cholesky factor of a block of the diagonal."""
+    out = np.zeros((count, count))
+    for a in range(count):
+        for b in range(a + 1):
+            left = matrix[first + a, first + b]
+            for k in range(b):
+                left -= out[a, k] * out[b, k]
+            out[a, b] = np.sqrt(max(left, TINIEST)) if a == b else left / out[b, b]
+    return out
+
+
+@kernel
+def _squares(factor: FloatArray, x: FloatArray) -> float:
+    """x' A^-1 x, A having this factor; x is overwritten."""
+    found = 0.0
+    for a in range(x.shape[0]):
+        for b in range(a):
+            x[a] -= factor[a, b] * x[b]
+        x[a] /= factor[a, a]
+        found += x[a] * x[a]
+    return found
 
 
 @kernel
