@@ -95,7 +95,7 @@ class ColumnNotes:
             still = np.where(often | time_only, sizes.still, 0.0)
         if rows.X is None or rows.codes.size < LEAST_ROWS:  # rows on workers, or next to none
             return replace(cls.none(varies.size), still=still, time_only=time_only)
-        ids = _ids(rows.X, rows.codes) & varies & ~time_only
+        ids = _ids(rows) & varies & ~time_only
         narrow = too_narrow(rows, included) if alone else np.ones(varies.size)
         return cls(still, time_only, ids, *_twins(rows.X, varies, included), narrow)
 
@@ -213,17 +213,20 @@ def _factor(factor: float) -> str:
     return f"{factor:.1f}" if factor < MOST else f"{MOST:.0f} or more"
 
 
-def _ids(X: Any, codes: IntArray) -> BoolArray:
+def _ids(rows: Rows) -> BoolArray:
     """Columns of whole numbers, nearly all different within a step and close together."""
-    n_rows, n_columns = X.shape
-    found = np.zeros(n_columns, dtype=np.bool_)
-    rows = np.flatnonzero(codes == np.bincount(codes).argmax())[:MOST_ROWS]
-    if not isinstance(X, np.ndarray) or rows.size < LEAST_IDS:  # of a sparse row most are zero
+    X, codes = rows.X, rows.codes
+    found = np.zeros(X.shape[1], dtype=np.bool_)
+    largest = np.flatnonzero(codes == np.bincount(codes).argmax())[:MOST_ROWS]
+    if not isinstance(X, np.ndarray) or largest.size < LEAST_IDS:  # of a sparse row most are zero
         return found
-    part = X[rows]
-    for i in np.flatnonzero((part == np.round(part)).all(axis=0)):
-        wide = float(X[:, i].max() - X[:, i].min())
-        found[i] = np.unique(part[:, i]).size >= UNIQUE * rows.size and wide <= FILLED * n_rows
+    # Between two numbers there are no more whole ones than that: few columns are worth a look.
+    low, high = rows.column_ranges
+    least = UNIQUE * largest.size
+    for i in np.flatnonzero(high.astype(np.float64) - low + 1.0 >= least):
+        part, every = X[largest, i], X[:, i]
+        whole = (part == np.round(part)).all() and np.unique(part).size >= least
+        found[i] = whole and float(every.max() - every.min()) <= FILLED * codes.size
     return found
 
 

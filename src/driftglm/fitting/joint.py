@@ -10,13 +10,14 @@ not the path itself, say about the weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from driftglm._typing import FloatArray, IntArray
+from driftglm.design.scores import ArrayScores
 from driftglm.fitting.coefficients import Columns
 from driftglm.fitting.joint_fit import JointFit, correlation_of
 from driftglm.fitting.joint_sets import Judged, SetAverages, average_sets
@@ -137,13 +138,15 @@ def _data(bound: Bound, state: Posterior, chosen: IntArray) -> JointData:
     basis = np.zeros((bound.design.n_features, chosen.size))
     basis[chosen, np.arange(chosen.size)] = 1.0
     scores = bound.design.scores(basis)
-    parts = [scores.times(one) for one in np.eye(chosen.size)]
+    if isinstance(scores, ArrayScores):
+        parts = [*scores.values.T]
+    else:
+        parts = [scores.times(one) for one in np.eye(chosen.size)]
     columns = np.vstack([*parts, *bound.intercepts.columns])
-    paths = np.vstack([state.beta[chosen], state.intercept_mean])
-    to_rows = bound.design.to_rows
-    theirs = sum(z * to_rows(path) for z, path in zip(columns, paths, strict=True))
-    variance = 1.0 / (to_rows(bound.precision(state)) * bound.weights)
-    return JointData(columns, bound.y - state.eta + theirs, variance, bound.design.step_offsets)
+    variance = 1.0 / (bound.design.to_rows(bound.precision(state)) * bound.weights)
+    data = JointData(columns, bound.y - state.eta, variance, bound.design.step_offsets)
+    theirs = data.added(np.vstack([state.beta[chosen], state.intercept_mean]))
+    return replace(data, y=data.y + theirs)
 
 
 @dataclass
@@ -176,9 +179,7 @@ class _Work:
     def _eta(self) -> FloatArray:
         """(n_rows,) what paths and intercepts add up to."""
         paths = np.vstack([self.state.beta[self.chosen], self.state.intercept_mean])
-        to_rows = self.bound.design.to_rows
-        parts = [z * to_rows(path) for z, path in zip(self.data.columns, paths, strict=True)]
-        return np.asarray(np.sum(parts, axis=0))
+        return self.data.added(paths)
 
     def solve(self) -> Solve:
         """All paths together, under the average of their components."""

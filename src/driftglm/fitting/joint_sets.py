@@ -15,7 +15,7 @@ from driftglm._threads import one_thread
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.mixture import Components
 from driftglm.solvers.joint import PathKernels
-from driftglm.solvers.joint_paths import PathInformation, PathSolve
+from driftglm.solvers.joint_paths import PathInformation, PathSolve, along
 from driftglm.solvers.path_sets import Coordinates
 
 CERTAIN, APART = 9.0, 0.05
@@ -119,30 +119,29 @@ def _roots(judged: Judged) -> tuple[FloatArray, IntArray, FloatArray]:
     """(T, Q) coordinates of all paths in internal units, whose they are, and their variances."""
     components, n_steps = judged.components, judged.linear.shape[1]
     lags = np.abs(np.subtract.outer(np.arange(n_steps), np.arange(n_steps)))
-    rho = np.unique(components.rho[judged.moving])
-    fading = rho[:, None, None] ** lags
-    parts, variances, counts = [], [], []
-    for phi, h in zip(judged.phi, judged.curvature, strict=True):
-        moves, size = phi[judged.moving], 1.0 - phi[components.is_zero].sum()
-        parts.append(np.ones((n_steps, 1)))
-        variances.append(np.array([phi @ components.static / size if size > 0 else 1.0]))
-        if size > 0 and moves.sum() > MOVES * size:
-            share = moves / moves.sum()
-            dynamic = share * components.dynamic[judged.moving]
-            static = float(share @ components.static[judged.moving])
-            variances[-1][0] = max(static, TINY * float(dynamic.sum()))
-            each = (dynamic[:, None] * (components.rho[judged.moving, None] == rho)).sum(axis=0)
-            values, vectors = np.linalg.eigh(np.einsum("r,rst->st", each, fading))
-            told = values * np.einsum("tq,t,tq->q", vectors, h, vectors)
-            few = np.arange(n_steps) >= n_steps - MOST_MOVING  # those that move the most
-            used = np.flatnonzero(np.where(few, told > NEGLIGIBLE, told * moves.sum() > MUCH))
-            parts.append(vectors[:, used])
-            variances.append(values[used])
-            counts.append(1 + used.size)
-        else:
-            counts.append(1)
-    owner = np.repeat(np.arange(len(counts)), counts)
-    return np.hstack(parts), owner, np.concatenate(variances)
+    size = 1.0 - judged.phi[:, components.is_zero].sum(axis=1)
+    moves = judged.phi[:, judged.moving].sum(axis=1)
+    constant = (judged.phi * components.static).sum(axis=1)
+    variance = np.where(size > 0, constant / np.where(size > 0, size, 1.0), 1.0)
+    may = (size > 0) & (moves > MOVES * size)
+    # What those that may move are like if they do.
+    share = judged.phi[may][:, judged.moving] / moves[may, None]
+    dynamic = share * components.dynamic[judged.moving]
+    least = TINY * dynamic.sum(axis=1)
+    variance[may] = np.maximum((share * components.static[judged.moving]).sum(axis=1), least)
+    rho, which = np.unique(components.rho[judged.moving], return_inverse=True)
+    by_rho = dynamic @ (which.ravel()[:, None] == np.arange(rho.size)).astype(np.float64)
+    with one_thread():
+        values, vectors = np.linalg.eigh((by_rho @ rho[:, None] ** np.arange(n_steps))[:, lags])
+    told = values * np.einsum("itq,it,itq->iq", vectors, judged.curvature[may], vectors)
+    few = np.arange(n_steps) >= n_steps - MOST_MOVING  # those that move the most
+    used = np.zeros((may.size, 1 + n_steps), dtype=np.bool_)
+    used[:, 0] = True
+    used[may, 1:] = np.where(few, told > NEGLIGIBLE, told * moves[may, None] > MUCH)
+    roots = np.ones((may.size, n_steps, 1 + n_steps))
+    variances = np.column_stack([variance, np.zeros((may.size, n_steps))])
+    roots[may, :, 1:], variances[may, 1:] = vectors, values
+    return roots.transpose(1, 0, 2)[:, used], np.nonzero(used)[0], variances[used]
 
 
 def _log_prior(judged: Judged, owner: IntArray) -> FloatArray:
@@ -185,17 +184,11 @@ def _coordinates(
     roots, owner, moving = parts
     known, scale = rest.known, judged.unit[owner]
     own = roots / scale
+    gram, linear = along(known.gram, (own, owner)), (own * known.linear.T[:, owner]).sum(axis=0)
+    side = along(known.gram, (own, owner), (rest.roots, rest.owner))
     with one_thread():
-        gram, linear = (
-            np.zeros((owner.size, owner.size)),
-            (own * known.linear.T[:, owner]).sum(axis=0),
-        )
-        along = np.zeros((owner.size, rest.owner.size))
-        for t, each in enumerate(known.gram):
-            gram += own[t][:, None] * each[np.ix_(owner, owner)] * own[t]
-            along += own[t][:, None] * each[np.ix_(owner, rest.owner)] * rest.roots[t]
-        taken = along @ rest.covariance
-        gram -= taken @ along.T
+        taken = side @ rest.covariance
+        gram -= taken @ side.T
         linear -= taken @ (rest.roots * known.linear.T[:, rest.owner]).sum(axis=0)
     starts = np.concatenate([[0], np.cumsum(np.bincount(owner))])
     variances = judged.components.static[judged.constant]

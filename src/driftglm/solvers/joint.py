@@ -196,6 +196,15 @@ class JointData:
         """T."""
         return int(self.step_offsets.size - 1)
 
+    def added(self, paths: FloatArray) -> FloatArray:
+        """(n_rows,) what paths (m, T) add up to."""
+        out = np.empty(self.y.size)
+        with one_thread():
+            for t in range(self.n_steps):
+                rows = slice(self.step_offsets[t], self.step_offsets[t + 1])
+                out[rows] = paths[:, t] @ self.columns[:, rows]
+        return out
+
     def by_step(self, rows: FloatArray) -> FloatArray:
         """(m, T) sums over the rows of each step."""
         sums = np.concatenate([np.zeros((len(rows), 1)), np.cumsum(rows, axis=1)], axis=1)

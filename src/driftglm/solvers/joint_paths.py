@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -24,6 +25,8 @@ from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.priors.mixture import Tables, average_inplace, log_evidences_inplace
 from driftglm.solvers.joint import JointData, PathKernels
 
+Coordinates: TypeAlias = tuple[FloatArray, IntArray]
+"""Values (T, A), and the path that each belongs to (A,), those of a path together."""
 RANK = 1e-12
 """Eigenvalues of a prior covariance below this share of its largest are rounding errors."""
 TOLD = 1e-4
@@ -97,9 +100,8 @@ class PathSolve:
             scaled = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
             roots = np.ascontiguousarray(scaled.transpose(1, 0, 2)[:, used])
             owner = some[np.nonzero(used)[0]]
-            precision = np.eye(owner.size)
-            add_along_inplace(known.gram, (roots, owner), (roots, owner), precision)
-            inverse = precision if not owner.size else _inverse(precision)
+            precision = np.eye(owner.size) + along(known.gram, (roots, owner))
+            inverse = inverse_of(precision)
         return cls(known, kernels, roots, owner, inverse)
 
     @cached_property
@@ -167,14 +169,12 @@ class PathSolve:
         every = np.arange(m)
         others = known.gram.copy()
         others[:, every, every] = 0.0
-        along = np.zeros((m, self.owner.size))
-        each = np.ones((n_steps, m)), every
-        add_along_inplace(others, each, (self.roots, self.owner), along)
+        throughout = along(others, (np.ones((n_steps, m)), every), (self.roots, self.owner))
         with one_thread():
             taken = ((others @ between) * others).sum(axis=2).T
-            throughout = ((along @ self.covariance) * along).sum(axis=1)
+            together = ((throughout @ self.covariance) * throughout).sum(axis=1)
         precision = np.einsum("tii->it", known.gram)
-        h, common = precision - taken, precision.sum(axis=1) - throughout
+        h, common = precision - taken, precision.sum(axis=1) - together
         put_back_inplace(self.covariance, others, spread, self._starts, (h, common))
         return np.maximum(h, 0.0), np.maximum(common, 0.0)
 
@@ -205,40 +205,66 @@ class PathSolve:
         used = self.kernels.used
         each = np.nonzero(used)
         left = np.ascontiguousarray(fading[each[1]].T), each[0]
-        whole = np.zeros((each[0].size, each[0].size))
-        side = np.zeros((each[0].size, self.owner.size))
-        add_along_inplace(self.known.gram, left, left, whole)
-        add_along_inplace(self.known.gram, left, (self.roots, self.owner), side)
+        whole = along(self.known.gram, left)
+        side = along(self.known.gram, left, (self.roots, self.owner))
         gram = np.zeros((used.size, used.size))
         with one_thread():
             gram[np.ix_(used.ravel(), used.ravel())] = whole - side @ self.covariance @ side.T
         return score @ fading.T, 0.5 * (gram + gram.T)
 
 
-def _inverse(precision: FloatArray) -> FloatArray:
-    """Of a symmetric matrix that is overwritten."""
-    factor, failed = dpotrf(precision, lower=1, overwrite_a=1)
-    if failed:
-        raise LinAlgError("the precision of the paths is not positive definite")
-    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-    return np.asarray(np.tril(inverse) + np.tril(inverse, -1).T)
+def inverse_of(precision: FloatArray) -> FloatArray:
+    """Of a symmetric matrix, which is overwritten; what is above the diagonal does not count."""
+    if not precision.size:
+        return precision
+    # The transpose of an array by rows is one by columns, as the library wants it.
+    with one_thread():
+        factor, failed = dpotrf(precision.T, lower=0, overwrite_a=1)
+        if failed:
+            raise LinAlgError("the precision of the paths is not positive definite")
+        inverse, _ = dpotri(factor, lower=0, overwrite_c=1)
+    out = np.ascontiguousarray(inverse.T)
+    mirror_inplace(out)
+    return out
+
+
+def along(gram: FloatArray, left: Coordinates, right: Coordinates | None = None) -> FloatArray:
+    """(A, B) sum_t left_ta gram_t,ij right_tb, a belonging to path i and b to path j.
+
+    Without `right` it is `left`.
+    """
+    (one, first), (other, second) = left, left if right is None else right
+    starts = np.searchsorted(second, np.arange(gram.shape[1] + 1))
+    out = np.zeros((first.size, second.size))
+    along_inplace(gram, (one, first), (other, starts), right is None, out)
+    if right is None:
+        mirror_inplace(out)
+    return out
 
 
 @kernel
-def add_along_inplace(
+def mirror_inplace(matrix: FloatArray) -> None:
+    """Repeat what is below the diagonal above it."""
+    for i in range(matrix.shape[0]):
+        for j in range(i):
+            matrix[j, i] = matrix[i, j]
+
+
+@kernel
+def along_inplace(
     gram: FloatArray,
     left: tuple[FloatArray, IntArray],
     right: tuple[FloatArray, IntArray],
+    half: bool,
     out: FloatArray,
 ) -> None:
-    """Add sum_t left_ta gram_t,ij right_tb to `out` (A, B); a belongs to path i, b to path j.
+    """See `along`; with where the second ones of every path begin.
 
-    Both are values (T, A) or (T, B) and the path each belongs to, those of a path together.
+    Of a matrix that is symmetric, `half` of the paths will do: those up to the row's own.
     """
-    (one, first), (other, second) = left, right
-    m, size = gram.shape[1], second.shape[0]
-    starts = np.searchsorted(second, np.arange(m + 1))
+    (one, first), (other, starts) = left, right
     for a in range(first.shape[0]):
+        m = first[a] + 1 if half else gram.shape[1]
         for t in range(gram.shape[0]):
             row = gram[t, first[a]]
             for j in range(m):

@@ -17,8 +17,8 @@ from typing import TypeAlias
 import numpy as np
 
 from driftglm._jit import kernel
-from driftglm._threads import one_thread
 from driftglm._typing import BoolArray, FloatArray, IntArray
+from driftglm.solvers.joint_paths import inverse_of
 
 N_SWEEPS, FEWEST, BURN_IN = 400, 60, 0.1
 """Sweeps that count, at most and at least, and the share of as many before that do not."""
@@ -86,8 +86,7 @@ class Coordinates:
         wide = self.moving.copy()
         weights = np.exp(self.log_prior[:, 1:-1] - self.log_prior[:, 1:-1].max(axis=1)[:, None])
         wide[self.starts[:-1]] = weights @ self.variances / weights.sum(axis=1)
-        with one_thread():
-            covariance = np.linalg.inv(self.gram + np.diag(1.0 / wide))
+        covariance = inverse_of(self.gram + np.diag(1.0 / wide))
         mean, out = covariance @ self.linear, np.zeros(len(self.log_prior), dtype=bool)
         for i in range(out.size):
             mine = slice(self.starts[i], self.starts[i + 1])
