@@ -389,16 +389,7 @@ class PosteriorFit(Fit):
         """
         if self.moved_by_step is not None:
             return self.moved_by_step
-        included = np.flatnonzero(self.phi[:, self.components.is_zero].sum(axis=1) < 0.5)  # noqa: PLR2004
-        tables = self.components.extended(1).tables()
-        h, b, phi = self.h[included], self.b[included], self.phi[included]
-        offset = self.offset[included] if self.offset.size else self.offset
-        now = np.empty((included.size, 2))
-        last_step_inplace(h, b, offset, phi, tables, now)
-        found = moved_without_steps(h, b, offset, phi, tables)
-        # A column of zeros has no variance, and does not move.
-        changes = np.abs(found) / np.sqrt(now[:, 1:] + 1e-300)
-        return np.asarray(changes.max(axis=0, initial=0.0))
+        return influence_of(self.components, self.phi, self.h, self.b, self.offset)
 
     def continued(self, n_more: int) -> FloatArray:
         """Paths (n_paths, T + n_more): the means, then their forecasts."""
@@ -445,3 +436,19 @@ class PosteriorFit(Fit):
         shared = np.einsum("ti,ir->tr", gap[:, ~self.columns.always_in], self.shared.root)
         moved = mean, np.einsum("ti,ti->t", gap**2, variance) + (shared**2).sum(axis=1)
         return self.intercepts.averaged_ahead(n_steps, moved)
+
+
+def influence_of(
+    components: Components, phi: FloatArray, h: FloatArray, b: FloatArray, offset: FloatArray
+) -> FloatArray:
+    """See `PosteriorFit.influence`; of paths with these curvatures and linear terms."""
+    included = np.flatnonzero(phi[:, components.is_zero].sum(axis=1) < 0.5)  # noqa: PLR2004
+    tables = components.extended(1).tables()
+    h, b, phi = h[included], b[included], phi[included]
+    offset = offset[included] if offset.size else offset
+    now = np.empty((included.size, 2))
+    last_step_inplace(h, b, offset, phi, tables, now)
+    found = moved_without_steps(h, b, offset, phi, tables)
+    # A column of zeros has no variance, and does not move.
+    changes = np.abs(found) / np.sqrt(now[:, 1:] + 1e-300)
+    return np.asarray(changes.max(axis=0, initial=0.0))

@@ -16,21 +16,21 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from driftglm._typing import FloatArray, IntArray
+from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.design.scores import ArrayScores
 from driftglm.fitting.coefficients import Columns
 from driftglm.fitting.joint_fit import JointFit, correlation_of
 from driftglm.fitting.joint_sets import Judged, SetAverages, average_sets
 from driftglm.objective import Bound, Posterior
-from driftglm.priors.mixture import average_inplace, log_evidences_inplace, weights_inplace
 from driftglm.priors.weights import log_weights
 from driftglm.solvers.intercepts import averaged_intercept, intercept_information
 from driftglm.solvers.joint import JointData, JointSolve, PathKernels
-from driftglm.solvers.joint_paths import (
-    PathInformation,
-    PathSolve,
-    linear_for_inplace,
+from driftglm.solvers.joint_paths import PathInformation, PathSolve
+from driftglm.solvers.path_means import (
+    average_paths_inplace,
+    linears_for_inplace,
     sweep_inplace,
+    weigh_paths_inplace,
 )
 
 Solve: TypeAlias = JointSolve | PathSolve
@@ -82,6 +82,7 @@ def joint_posterior(
             work.update(solved)
     except LinAlgError:  # next to no noise, or columns that are multiples of each other
         return state, None
+    work.set_means()
     if known is not None:
         work.agree(known)
     work.settle()
@@ -227,14 +228,12 @@ class _Work:
         state.linear[self.chosen] = b[:n_chosen] / unit
         state.intercept_h, state.intercept_b = h[n_chosen:].copy(), b[n_chosen:].copy()
         # Taken once: counts that follow every path would depend on the order of the columns.
-        log_pi = self._log_weights()
-        for k, i in enumerate(self.chosen.tolist()):
-            if self.given[k]:
-                self._average(i, state.phi[i])
-                continue
-            self._weigh(i, log_pi[k])
-            if self.averaged[k]:
-                self._include(i, self.inclusion[k])
+        mine, tables = self.chosen, (self.tables, self._log_weights())
+        known = state.curvature[mine], state.linear[mine]
+        phi, evidence = state.phi[mine], state.evidence[mine]
+        weigh_paths_inplace(known, tables, self.given, phi, evidence)
+        self._include(phi, self.averaged & ~self.given)
+        state.phi[mine], state.evidence[mine] = phi, evidence
 
     def _log_weights(self) -> FloatArray:
         """(m, K) log weights of each path's components, by what the other paths say."""
@@ -260,35 +259,20 @@ class _Work:
         self.inclusion[which] = 1.0 - sets.phi[:, zero].sum(axis=1)
         state.phi[mine[which]] = sets.phi
 
-    def _weigh(self, i: int, log_pi: FloatArray) -> None:
-        """Probabilities of a path's components, and its mean and variance."""
-        state = self.state
-        phi, parts = np.empty(state.components.count), np.empty((3, state.components.count))
-        h, b, evidence = state.curvature[i], state.linear[i], state.evidence[i]
-        log_evidences_inplace(h, b, self.tables, evidence, parts)
-        weights_inplace(evidence, log_pi, phi)
-        state.phi[i] = phi
-        self._average(i, phi)
+    def _include(self, phi: FloatArray, which: BoolArray) -> None:
+        """Let some paths be in as the sets have it, whatever they are then."""
+        zero = self.state.components.is_zero
+        inside = np.maximum(phi[:, ~zero].sum(axis=1), TINY)
+        phi[which] *= np.where(zero, 0.0, (self.inclusion / inside)[which, None])
+        phi[np.ix_(which, zero)] = 1.0 - phi[which].sum(axis=1, keepdims=True)
 
-    def _include(self, i: int, inclusion: float) -> None:
-        """Let a path be in with a given probability, whatever it is then."""
-        phi, zero = self.state.phi[i], self.state.components.is_zero
-        phi *= np.where(zero, 0.0, inclusion / max(phi[~zero].sum(), TINY))
-        phi[zero] = 1.0 - phi.sum()
-        self._average(i, phi)
-
-    def _average(self, i: int, phi: FloatArray) -> None:
-        """Mean and variance of a path from its curvature and linear term."""
-        state, unit, count = self.state, float(self.bound.unit[i]), phi.size
-        evidence, parts, out = (
-            np.empty(count),
-            np.empty((3, count)),
-            np.empty((2, self.data.n_steps)),
-        )
-        h, b = state.curvature[i], state.linear[i]
-        log_evidences_inplace(h, b, self.tables, evidence, parts)
-        average_inplace(h, b, self.tables, phi, parts, out)
-        state.beta[i], state.variance[i] = out[0] / unit, out[1] / unit**2
+    def set_means(self) -> None:
+        """Means and variances of the paths from their curvatures and linear terms."""
+        state, mine = self.state, self.chosen
+        known, unit = (state.curvature[mine], state.linear[mine]), self.bound.unit[mine, None]
+        out = np.empty((mine.size, 2, self.data.n_steps))
+        average_paths_inplace(known, self.tables, state.phi[mine], out)
+        state.beta[mine], state.variance[mine] = out[:, 0] / unit, out[:, 1] / unit**2
 
     def agree(self, known: PathInformation) -> None:
         """Let the paths' means agree with each other.
@@ -309,10 +293,10 @@ class _Work:
         kept &= ~self.given
         if self.sets is not None:
             paths[:n_chosen][self.given] = self.sets.mean[self.sets.doubtful]
-        state.phi[chosen] = np.where(kept[:, None], self.first[0], state.phi[chosen])
-        for one in np.flatnonzero(self.averaged & kept).tolist():
-            self._include(int(chosen[one]), float(self.inclusion[one]))
-        unit, phi = self.bound.unit[chosen], np.ascontiguousarray(state.phi[chosen])
+        unit, phi = self.bound.unit[chosen], state.phi[chosen]
+        phi = np.where(kept[:, None], self.first[0], phi)
+        self._include(phi, self.averaged & kept)
+        state.phi[chosen] = phi
         given = (known.gram, known.linear), (self.tables, phi, unit)
         for _ in range(MOST_SWEEPS):
             for j, path in enumerate(self.intercepts, n_chosen):
@@ -321,10 +305,11 @@ class _Work:
                 paths[j] = path.posterior(h, known.linear[j] - rest).mean
             if sweep_inplace(*given, self.given, paths) < AGREED:
                 break
-        for k, i in enumerate(chosen.tolist()):
-            h, b = state.curvature[i], state.linear[i]
-            linear_for_inplace(h, paths[k] * unit[k], self.tables, phi[k], b)
-            self._average(i, phi[k])
+        linear = np.empty((n_chosen, self.data.n_steps))
+        means = paths[:n_chosen] * unit[:, None]
+        linears_for_inplace(state.curvature[chosen], means, self.tables, phi, linear)
+        state.linear[chosen] = linear
+        self.set_means()
         state.intercept_mean[:] = paths[n_chosen:]
         state.intercept_b[:] = state.intercept_h * state.intercept_mean
 

@@ -14,7 +14,7 @@ from driftglm.design import ColumnDesign, Design
 from driftglm.design.directions import direction_count
 from driftglm.design.scores import ArrayScores, RepeatedScores, Scores, scores_of
 from driftglm.exceptions import DataError
-from driftglm.fitting.fits import PosteriorFit
+from driftglm.fitting.fits import PosteriorFit, influence_of
 from driftglm.fitting.group_effects import DrawnEffects, GroupFit
 from driftglm.fitting.joint import joint_posterior
 from driftglm.fitting.kinds import KindsFit
@@ -145,7 +145,7 @@ def infer_posterior(
     end, ended = result.state, (result.history, result.optimality, result.reason)
     left, drawn = None, NOT_DRAWN
     if not as_of:
-        fits, drawn = _with_draws(_with_influence(fits, best, result), best, result, settings)
+        fits, drawn = _with_draws(_with_influence(fits, result), best, result, settings)
         states = [state for state, _ in found]
         left = row_checks(rows, best.bounds, states, order)
         fits = _with_kinds(fits, best, states, rows)
@@ -178,15 +178,18 @@ def _refuse_lbfgs(settings: Settings) -> None:
 
 
 def _with_influence(
-    fits: tuple[PosteriorFit, ...], best: _Attempt, result: SolverResult[Posterior]
+    fits: tuple[PosteriorFit, ...], result: SolverResult[Posterior]
 ) -> tuple[PosteriorFit, ...]:
     """Fits judged jointly that know how far single steps moved them before."""
     if all(fit.joint is None for fit in fits):
         return fits
-    ends = zip(best.bounds, result.states, fits, strict=True)
+    known = [
+        (s.components, s.phi, s.curvature, s.linear, fit.offset)
+        for s, fit in zip(result.states, fits, strict=True)
+    ]
     return tuple(
-        replace(fit, moved_by_step=PosteriorFit.of(bound, state, None, fit.columns).influence())
-        for bound, state, fit in ends
+        replace(fit, moved_by_step=influence_of(*each))
+        for fit, each in zip(fits, known, strict=True)
     )
 
 

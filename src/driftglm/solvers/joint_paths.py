@@ -21,18 +21,15 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from driftglm._jit import kernel
 from driftglm._threads import one_thread
-from driftglm._typing import BoolArray, FloatArray, IntArray
-from driftglm.priors.mixture import Tables, average_inplace, log_evidences_inplace
+from driftglm._typing import FloatArray, IntArray
 from driftglm.solvers.joint import JointData, PathKernels
 
-Coordinates: TypeAlias = tuple[FloatArray, IntArray]
+Values: TypeAlias = tuple[FloatArray, IntArray]
 """Values (T, A), and the path that each belongs to (A,), those of a path together."""
 RANK = 1e-12
 """Eigenvalues of a prior covariance below this share of its largest are rounding errors."""
 TOLD = 1e-4
 """Prior variance times information below which the rows say nothing of a direction of a path."""
-SOLVABLE = 1e-8
-"""Directions in which a path moves less than this, as a share of the most, are left out."""
 TINIEST = 1e-300
 
 
@@ -184,7 +181,7 @@ class PathSolve:
         The diagonal of J (see `common_precision`), and what it takes for the path's mean. What the
         solve by rows needs for it is not used.
         """
-        h, _ = self._apart
+        h = self._apart[0]
         score = self.known.linear - np.einsum("tij,jt->it", self.known.gram, self._means)
         return h, h * self._means + score
 
@@ -198,7 +195,7 @@ class PathSolve:
 
     def ahead(self) -> tuple[FloatArray, FloatArray]:
         """What forecasts need: sums (m, 1 + R) and their Gram matrix (see `JointSolve.ahead`)."""
-        m, n_steps = self.known.linear.shape
+        n_steps = self.roots.shape[0]
         powers = self.kernels.rho[:, None] ** (n_steps - 1 - np.arange(n_steps))
         fading = np.concatenate([np.ones((1, n_steps)), powers])
         score = self.known.linear - np.einsum("tij,jt->it", self.known.gram, self._means)
@@ -207,10 +204,11 @@ class PathSolve:
         left = np.ascontiguousarray(fading[each[1]].T), each[0]
         whole = along(self.known.gram, left)
         side = along(self.known.gram, left, (self.roots, self.owner))
-        gram = np.zeros((used.size, used.size))
         with one_thread():
-            gram[np.ix_(used.ravel(), used.ravel())] = whole - side @ self.covariance @ side.T
-        return score @ fading.T, 0.5 * (gram + gram.T)
+            whole -= side @ self.covariance @ side.T
+        gram = np.zeros((used.size, used.size))
+        gram[np.ix_(used.ravel(), used.ravel())] = 0.5 * (whole + whole.T)
+        return score @ fading.T, gram
 
 
 def inverse_of(precision: FloatArray) -> FloatArray:
@@ -228,7 +226,7 @@ def inverse_of(precision: FloatArray) -> FloatArray:
     return out
 
 
-def along(gram: FloatArray, left: Coordinates, right: Coordinates | None = None) -> FloatArray:
+def along(gram: FloatArray, left: Values, right: Values | None = None) -> FloatArray:
     """(A, B) sum_t left_ta gram_t,ij right_tb, a belonging to path i and b to path j.
 
     Without `right` it is `left`.
@@ -349,74 +347,3 @@ def _squares(factor: FloatArray, x: FloatArray) -> float:
         x[a] /= factor[a, a]
         found += x[a] * x[a]
     return found
-
-
-@kernel
-def sweep_inplace(
-    known: tuple[FloatArray, FloatArray],
-    prior: tuple[Tables, FloatArray, FloatArray],
-    given: BoolArray,
-    paths: FloatArray,
-) -> float:
-    """Set each path to its mean given the others', the probabilities of its components held.
-
-    `known` are gram and linear of a `PathInformation`; `prior` the components' tables, phi and the
-    unit of the first paths, which are set: those after them stay, and those that are `given`.
-    Returns the largest squared move, in units of what is known about the path.
-    """
-    gram, linear = known
-    tables, phi, unit = prior
-    n_steps, n_components = gram.shape[0], phi.shape[1]
-    h, b, out = np.empty(n_steps), np.empty(n_steps), np.empty((2, n_steps))
-    evidence, parts = np.empty(n_components), np.empty((3, n_components))
-    worst = 0.0
-    for i in range(phi.shape[0]):
-        if given[i]:
-            continue
-        for t in range(n_steps):
-            b[t] = linear[i, t] + gram[t, i, i] * paths[i, t]
-            for j in range(paths.shape[0]):
-                b[t] -= gram[t, i, j] * paths[j, t]
-            h[t] = gram[t, i, i] / unit[i] ** 2
-            b[t] /= unit[i]
-        log_evidences_inplace(h, b, tables, evidence, parts)
-        average_inplace(h, b, tables, phi[i], parts, out)
-        moved = 0.0
-        for t in range(n_steps):
-            moved += h[t] * (out[0, t] - paths[i, t] * unit[i]) ** 2
-            paths[i, t] = out[0, t] / unit[i]
-        worst = max(worst, moved)
-    return worst
-
-
-@kernel
-def linear_for_inplace(
-    h: FloatArray, mean: FloatArray, tables: Tables, phi: FloatArray, b: FloatArray
-) -> None:
-    """The linear term `b` (T,) with which a path of curvature `h` has a given mean.
-
-    The mean is linear in b. Of a path that does not move only the sum of b matters: of all that
-    give the mean it is the smallest. A step about which nothing is known has none, and its mean
-    follows from the others'.
-    """
-    n_steps, n_components = h.shape[0], phi.shape[0]
-    matrix, out = np.zeros((n_steps, n_steps)), np.empty((2, n_steps))
-    evidence, parts = np.empty(n_components), np.empty((3, n_components))
-    for t in range(n_steps):
-        if h[t] == 0.0:
-            continue
-        one = np.zeros(n_steps)
-        one[t] = 1.0
-        log_evidences_inplace(h, one, tables, evidence, parts)
-        average_inplace(h, one, tables, phi, parts, out)
-        for s in range(n_steps):
-            matrix[s, t] = out[0, s] if h[s] > 0.0 else 0.0
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    b[:] = 0.0
-    for k in range(n_steps):
-        if values[k] > SOLVABLE * values[n_steps - 1]:
-            along = 0.0
-            for t in range(n_steps):
-                along += vectors[t, k] * mean[t]
-            for t in range(n_steps):
-                b[t] += along / values[k] * vectors[t, k]

@@ -90,7 +90,8 @@ class Coordinates:
         mean, out = covariance @ self.linear, np.zeros(len(self.log_prior), dtype=bool)
         for i in range(out.size):
             mine = slice(self.starts[i], self.starts[i + 1])
-            own = np.linalg.inv(covariance[mine, mine])  # of the path, given all others
+            own = np.asarray(np.linalg.inv(covariance[mine, mine]), dtype=np.float64)
+            # What is known of the path, given all others.
             left = own - np.diag(1.0 / wide[mine])
             phi = np.empty(self.log_prior.shape[1])
             with_path = left, own @ mean[mine], self.variances, self.moving[mine]
@@ -163,9 +164,7 @@ def sweep_sets_inplace(
 
 
 @kernel
-def _variances_of(
-    option: int, variances: FloatArray, moving: FloatArray, out: FloatArray
-) -> None:
+def _variances_of(option: int, variances: FloatArray, moving: FloatArray, out: FloatArray) -> None:
     """Prior variances of a path's coordinates, zero for those that are not in use."""
     out[:] = 0.0
     if option > variances.shape[0]:
@@ -209,16 +208,7 @@ def _change_inplace(
         column[j] = state[one, j]
     for j in range(one, size):
         column[j] = state[j, one]
-    own = column[one]
-    if before == 0.0:
-        precision = max(own, 0.0) + 1.0 / after
-        taken, left, kept = 1.0 / precision, 1.0 / precision, -1.0 / precision
-    elif after == 0.0:
-        taken, left, kept = 1.0 / own, -1.0 / own, -1.0 / own - 1.0 / before
-    else:
-        more = 1.0 / after - 1.0 / before
-        left = 1.0 / (1.0 - more * own)
-        taken, kept = -more * left, own * left
+    taken, left, kept = _swept(column[one], before, after)
     for j in range(size):
         weight, row = taken * column[j], state[j]
         if weight != 0.0:
@@ -229,6 +219,19 @@ def _change_inplace(
     for j in range(one + 1, size):
         state[j, one] = left * column[j]
     state[one, one] = kept
+
+
+@kernel
+def _swept(own: float, before: float, after: float) -> tuple[float, float, float]:
+    """What to take off per square of a coordinate's column; what stays of it; its own number."""
+    if before == 0.0:
+        share = 1.0 / (max(own, 0.0) + 1.0 / after)
+        return share, share, -share
+    if after == 0.0:
+        return 1.0 / own, -1.0 / own, -1.0 / own - 1.0 / before
+    more = 1.0 / after - 1.0 / before
+    left = 1.0 / (1.0 - more * own)
+    return -more * left, left, own * left
 
 
 @kernel
