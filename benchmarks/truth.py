@@ -12,17 +12,20 @@ import re
 import sys
 import time as clock
 import warnings
+from functools import partial
 from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+import truth_copies
 import truth_cost
 from joblib import Parallel, delayed
 from result_pages import stamp
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
+from truth_copies import with_near_copy
 from truth_levels import against_draws, moved, of_factor, sampled, summed_up, two_factors
 from worlds import reference_worlds
 
@@ -482,6 +485,41 @@ def factors(jobs):
     return table, "; ".join(said) + "."
 
 
+def copies(jobs):
+    """What columns are called that mean the same in both, levels of factors dropped in turn.
+
+    Differences from all levels, with and without near copies being undecided. Flights: a carrier
+    and an origin go; wagepan: an occupation and an industry; pairs of factors: one level each;
+    near copies: two columns .999, .989 and .957 alike beside a factor, and one level.
+    """
+    sets = {}
+    for name, (load, (one, other)) in FACTORS.items():
+        if (given := load()) is None:
+            continue
+        X, y, time = given[0].reset_index(drop=True), given[1], given[2]
+        of = partial(factor_of, name)
+        ones, others = ([c for c in X if of(c) == factor] for factor in (one, other))
+        longest = max(len(ones), len(others))
+        drops = [[ones[k % len(ones)], others[k % len(others)]] for k in range(longest)]
+        sets[name] = [(X, y, time, drops, of)]
+    prefix = partial(re.sub, r"_\d+$", "")
+    for name, tables in {
+        "pairs of factors": [two_factors(seed) for seed in range(12)],
+        "near copies": [with_near_copy(k, apart) for k in range(18) for apart in (0.05, 0.15, 0.3)],
+    }.items():
+        sets[name] = [(*t, [[c] for c in t[0] if prefix(c) != c], prefix) for t in tables]
+    found = {}
+    for name, tasks in sets.items():
+        rows = Parallel(jobs)(delayed(truth_copies.told)(*task) for task in tasks)
+        found[name] = pd.DataFrame(rows).sum()
+    table = pd.DataFrame(found).T
+    total = table.sum()
+    return table, (
+        f"Of {total['columns']} columns {total['differ']} are called something else, "
+        f"{total['differ, without']} without."
+    )
+
+
 def cost(jobs):
     """Errors of the next step and CPU seconds, with and without what is said of features.
 
@@ -573,7 +611,7 @@ def shuffle_large(jobs):
 
 PARTS = {"constant": constant, "walks": walks, "coverage": coverage, "wages": wages}
 PARTS |= {"recode": recode, "levels": levels, "sampling": sampling, "factors": factors}
-PARTS |= {"cost": cost}
+PARTS |= {"copies": copies, "cost": cost}
 PARTS |= {"shuffle": shuffle, "shuffle-large": shuffle_large}
 
 

@@ -8,11 +8,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from driftglm import DriftRegressor
-from driftglm.estimators.statements import Thresholds, counted, judged
-from driftglm.exceptions import DataError
+from driftglm.estimators.statements import Thresholds, counted, judged, not_told_apart
+from driftglm.exceptions import DataError, DataWarning
 from driftglm.fitting.coefficients import SharedFit
+from driftglm.fitting.identity import ColumnNotes
 
-NONE = np.zeros(6, dtype=bool)
+NONE = ColumnNotes.none(6)
 
 
 def kind(fit, **thresholds):
@@ -81,9 +82,55 @@ def test_an_effect_by_shared_directions_is_not_zero_and_not_included(fitted):
 
 
 def test_a_column_that_cannot_be_told_from_the_intercept_is_undecided(fitted):
-    which = np.arange(6) == 3
-    assert judged(fitted._fits[0], Thresholds(), which).kind[3] == "undecided"
-    assert judged(fitted._fits[0], Thresholds(), np.arange(6) == 0).kind[0] == "zero"
+    def notes(i):
+        return dataclasses.replace(NONE, time_only=np.arange(6) == i)
+
+    assert judged(fitted._fits[0], Thresholds(), notes(3)).kind[3] == "undecided"
+    assert judged(fitted._fits[0], Thresholds(), notes(0)).kind[0] == "zero"
+
+
+def pair(correlation=0.99):
+    """Notes on two columns that are most like each other."""
+    twin, close = np.array([1, 0, -1]), np.array([correlation, correlation, 0.0])
+    return dataclasses.replace(ColumnNotes.none(3), twin=twin, correlation=close)
+
+
+def apart(inclusion, drift, *, notes=None):
+    """Whether either of the pair is not told from the other; drift of .9 or more is seen."""
+    third = np.append(inclusion, 0.5), np.append(drift, 0.5)
+    found = not_told_apart(*third, third[1] >= 0.9, notes or pair())
+    assert not found[2]  # a column that is like no other
+    return [not each for each in found[:2]]
+
+
+def test_a_near_copy_that_is_not_sure_is_not_told_from_one_that_may_be_in():
+    for doubtful in (0.45, 0.55):  # not a matter of on which side of a half it is
+        assert apart([doubtful, 1.0], [0.0, 0.0]) == [False, True]
+        assert apart([doubtful, 0.6], [0.0, 0.0]) == [False, False]
+        assert apart([doubtful, 0.05], [0.0, 0.0]) == [True, True]
+    assert apart([0.05, 1.0], [0.0, 1.0]) == [True, True]
+    assert apart([0.95, 1.0], [0.95, 1.0]) == [True, True]
+
+
+def test_of_near_copies_either_may_be_what_moves_if_one_of_them_is_in_doubt():
+    assert apart([0.45, 1.0], [0.3, 1.0]) == [False, False]
+    assert apart([0.45, 1.0], [0.05, 1.0]) == [False, True]
+
+
+def test_copies_are_never_told_apart_unless_neither_is_in():
+    same = pair(-1.0)
+    assert apart([0.0, 1.0], [0.0, 1.0], notes=same) == [False, False]
+    assert apart([0.05, 0.0], [0.0, 0.0], notes=same) == [True, True]
+
+
+def test_the_same_is_said_of_a_column_and_its_copy(rows):
+    X = np.column_stack([rows.X, 2.0 * rows.X[:, 3] + 1.0])
+    model = DriftRegressor(extrapolate="forecast")
+    with pytest.warns(DataWarning, match="copies of others"):
+        model.fit(X, rows.y, time=rows.time)
+    table = model.summary().set_index("feature")
+    assert table.loc[["x3", "x6"], "kind"].tolist() == ["undecided"] * 2
+    assert table.loc["x2", "kind"] == "drifting"
 
 
 def test_a_mode_drifts_if_its_change_is_worth_mentioning(rows):

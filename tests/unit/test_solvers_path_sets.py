@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from driftglm.solvers.path_sets import Coordinates, sweep_sets_inplace, weigh_inplace
+from driftglm.solvers.path_sets import (
+    Coordinates,
+    _change_inplace,
+    sweep_sets_inplace,
+    weigh_inplace,
+)
 
 VARIANCES = np.array([0.05, 0.5])
 ZERO, MOVING = 0, 3
@@ -119,3 +124,24 @@ def test_probabilities_of_one_path_are_those_of_its_evidences():
     expected = np.exp(log) / np.exp(log).sum()
     assert_allclose(phi, expected, rtol=1e-12)
     assert_allclose(mean, expected @ np.array(means), rtol=1e-12)
+
+
+def test_after_many_changes_the_state_is_that_of_the_coordinates_in_use(paths):
+    rng, size = np.random.default_rng(5), paths.linear.size
+    state, now = np.zeros((size + 1, size + 1)), np.zeros(size)
+    state[:size, :size], state[size, :size] = paths.gram, paths.linear
+    for _ in range(300):
+        one, wanted = rng.integers(size), rng.choice([0.0, 1e-4, 0.2, 3.0])
+        _change_inplace(state, one, (now[one], wanted), np.empty(size + 1))
+        now[one] = wanted
+        used = now > 0
+        covariance = np.linalg.inv(paths.gram[np.ix_(used, used)] + np.diag(1.0 / now[used]))
+        whole = np.tril(state) + np.tril(state, -1).T
+        assert_allclose(whole[:size, :size][np.ix_(used, used)], -covariance, rtol=1e-8)
+        taken = covariance @ paths.gram[np.ix_(used, ~used)]
+        left = paths.gram[np.ix_(~used, ~used)] - paths.gram[np.ix_(~used, used)] @ taken
+        assert_allclose(whole[:size, :size][np.ix_(~used, ~used)], left, rtol=1e-8, atol=1e-9)
+        mean = covariance @ paths.linear[used]
+        assert_allclose(whole[size, :size][used], mean, rtol=1e-8, atol=1e-12)
+        score = paths.linear[~used] - paths.gram[np.ix_(~used, used)] @ mean
+        assert_allclose(whole[size, :size][~used], score, rtol=1e-8, atol=1e-9)

@@ -40,6 +40,7 @@ from driftglm.estimators.levels import LEVEL
 from driftglm.exceptions import DataError
 from driftglm.fitting.changes import Changes, changes_of
 from driftglm.fitting.fits import Fit
+from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.limits import limits_of
 
 KINDS = ("zero", "shared", "static", "seasonal", "drifting", "sign-flip", "undecided")
@@ -50,7 +51,7 @@ TOGETHER = {"drifting": MOVING}
 """Kinds that are counted under the name of one of them; every other is counted by itself."""
 INCLUDED = 0.5
 SURE = 0.9
-"""Probability that makes an effect by the shared directions credible."""
+"""Probability that makes an effect by the shared directions credible, and a near copy sure."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,27 @@ class Judged:
     changes: Changes
 
 
+def not_told_apart(
+    inclusion: FloatArray, drift: FloatArray, moving: BoolArray, notes: ColumnNotes
+) -> BoolArray:
+    """(p,) features of which the columns do not tell whether it is they or the most alike one.
+
+    Copies never do. A near copy that may be in, and is not sure to be, may be there for the other,
+    if that may be in. Of one that is sure, and is `moving` (p,), it may be the other that moves, if
+    that may be in, is not sure to be, and may drift.
+    """
+    near, least = notes.twin >= 0, 1.0 - SURE
+    other, its_drift = (np.where(near, each[notes.twin], 0.0) for each in (inclusion, drift))
+    itself = (inclusion >= least) & (inclusion < SURE) & (other >= least)
+    path = moving & (other >= least) & (other < SURE) & (its_drift >= least)
+    same = notes.copies & (np.maximum(inclusion, other) >= least)
+    return np.asarray(near & (itself | path | same))
+
+
 def judged(
-    fit: Fit, thresholds: Thresholds, unidentified: BoolArray, again: BoolArray | None = None
+    fit: Fit, thresholds: Thresholds, notes: ColumnNotes, again: BoolArray | None = None
 ) -> Judged:
-    """Kinds of all features of a fit; `unidentified` (p,) cannot be told from the intercept.
+    """Kinds of all features of a fit, of whose columns `notes` say what they are like.
 
     `again` (p,) says of which features no more than a season can be said (None: nobody looked).
     """
@@ -127,7 +145,8 @@ def judged(
     out = inclusion < INCLUDED
     shared = out & ((effect >= SURE) | above | below)
     kind = np.where(out, np.where(shared, "shared", "zero"), kind)
-    kind = np.where(unidentified & (kind != "zero"), "undecided", kind)
+    kind = np.where(notes.unidentified & (kind != "zero"), "undecided", kind)
+    kind = np.where(not_told_apart(inclusion, drift, moving, notes) & ~shared, "undecided", kind)
     return Judged(kind, inclusion, drift, effect, changes)
 
 

@@ -27,7 +27,7 @@ def summarise(
 
     Columns that cannot be told from something else come after all others. `again`: see `judged`.
     """
-    path, found = fit.coef_path(), judged(fit, thresholds, notes.unidentified, again)
+    path, found = fit.coef_path(), judged(fit, thresholds, notes, again)
     std = np.sqrt(step.total_variance) if fit.posterior else np.nan  # which a mode has not
     reach = normal_quantile(LEVEL) * std
     table = pd.DataFrame(

@@ -105,6 +105,11 @@ class ColumnNotes:
         return self.time_only
 
     @property
+    def copies(self) -> BoolArray:
+        """(p,) columns that another one is equal to, but for its unit and zero."""
+        return np.asarray((self.twin >= 0) & (np.abs(self.correlation) >= THE_SAME))
+
+    @property
     def misleading(self) -> BoolArray:
         """(p,) columns whose intervals are much too narrow."""
         return np.asarray(self.narrow >= NARROW)
@@ -174,7 +179,7 @@ class ColumnNotes:
             "coefficients there come from the other steps; name such columns in static=",
         )
         add(self.ids, ("looks like an id", "look like ids"), "drop what is an id")
-        copies = (self.twin >= 0) & (np.abs(self.correlation) >= THE_SAME)
+        copies = self.copies
         add(copies, ("is a copy of another", "are copies of others"), "drop all but one of each")
         add(
             (self.twin >= 0) & ~copies,
