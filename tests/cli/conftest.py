@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from driftglm.cli.main import app
@@ -31,6 +33,15 @@ class Ran:
         assert len(lines) == 1, self.err
         assert "Traceback" not in self.err
         return lines[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def commands_made_once():
+    """Typer's runner makes all commands anew for every call, which costs more than most calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        made_once = cache(typer.main.get_command)
+        patch.setattr(typer.testing, "_get_command", made_once, raising=False)
+        yield
 
 
 @pytest.fixture

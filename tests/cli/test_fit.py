@@ -16,6 +16,7 @@ from driftglm.simulate import simulate_panel
 from driftglm.tables import TableSpec, fit_table, read_data
 
 FIT = ("--target", "price", "--time", "year", "-o", "m.drift")
+QUICK = (*FIT, "--prior", "fixed")  # where it is dates that matter
 
 
 def write(rows, path):
@@ -122,10 +123,10 @@ def test_counts_with_exposure_and_weights(run, rows):
 def test_dates_with_a_frequency(run, rows):
     days = pd.to_datetime({"year": rows["year"], "month": rows.index % 12 + 1, "day": 15})
     rows.assign(year=days.dt.strftime("%Y-%m-%d")).to_csv("d.csv", index=False)
-    found = run("fit", "d.csv", *FIT, "--freq", "Q", "--json").json
+    found = run("fit", "d.csv", *QUICK, "--freq", "Q", "--json").json
     assert (found["first_step"], found["last_step"], found["steps"]) == ("2001Q1", "2004Q4", 16)
     rows.assign(year=days.dt.strftime("%Y%m").astype(int)).to_csv("m.csv", index=False)
-    found = run("fit", "m.csv", *FIT, "--freq", "M", "--json").json
+    found = run("fit", "m.csv", *QUICK, "--freq", "M", "--json").json
     assert (found["first_step"], found["steps"]) == ("2001-01", 48)
     assert run("predict", "m.drift", "m.csv").out.count("\n") == 161
 
@@ -272,10 +273,10 @@ def dated(rows, form):
 
 def test_dates_written_day_first_are_read_day_first(run, rows):
     dated(rows, "%Y-%m-%d").to_csv("iso.csv", index=False)
-    expected = run("fit", "iso.csv", *FIT, "--freq", "M", "--json").json
+    expected = run("fit", "iso.csv", *QUICK, "--freq", "M", "--json").json
     for form in ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%-d %B %Y"):
         dated(rows, form).to_csv("d.csv", index=False)
-        found = run("fit", "d.csv", *FIT, "--freq", "M", "--json").json
+        found = run("fit", "d.csv", *QUICK, "--freq", "M", "--json").json
         assert found["features"] == expected["features"]
         assert found["steps"] == expected["steps"] == 21
 
@@ -298,13 +299,14 @@ def test_dates_that_no_row_decides_need_a_format(run, rows):
     days = [f"0{k % 9 + 1}/0{k % 7 + 1}/{year}" for k, year in enumerate(rows["year"])]
     rows.assign(year=days).to_csv("d.csv", index=False)
     words = ("d.csv", *FIT, "--freq", "M")
+    quick = ("d.csv", *QUICK, "--freq", "M")
     for command in ("fit", "compare"):
         more = ("--n-test", 1, "-o", "results") if command == "compare" else ()
         said = run(command, *words, *more, code=None).error()
         assert "--date-format '%d/%m/%Y' or '%m/%d/%Y'" in said
     steps = set()
     for form in ("%d/%m/%Y", "%m/%d/%Y"):
-        run("fit", *words, "--date-format", form)
+        run("fit", *quick, "--date-format", form)
         assert driftglm.load("m.drift").encoder.spec.date_format == form
         steps.add(run("predict", "m.drift", "d.csv").out)
     assert len(steps) == 2
@@ -347,18 +349,25 @@ def test_a_column_that_never_varies_is_not_said_to_matter(run):
 def test_a_terminal_without_the_letters_does_not_end_a_run(rows, tmp_path):
     path = tmp_path / "größe.csv"
     rows.rename(columns={"size": "größe"}).to_csv(path, index=False)
-    words = [sys.executable, "-m", "driftglm", "fit", path, *FIT[:4], "-o", tmp_path / "ü.drift"]
+    words = ["fit", str(path), *FIT[:4], "-o", str(tmp_path / "ü.drift")]
+    lines = [  # what `python -m driftglm` does, twice
+        "from driftglm.cli.main import prepared",
+        "driftglm = prepared()",
+        f"assert driftglm({words!r}, standalone_mode=False) == 0",
+        f"sys.exit(driftglm({[*words, '--json']!r}, standalone_mode=False))",
+    ]
     here = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    for more in ([], ["--json"]):
-        ran = subprocess.run([*words, *more], capture_output=True, env=here, check=False)  # noqa: S603
-        assert ran.returncode == 0, ran.stderr
-        assert ran.stdout.isascii()
-    features = json.loads(ran.stdout)["features"]
+    command = [sys.executable, "-c", "\n".join(["import sys", *lines])]
+    ran = subprocess.run(command, capture_output=True, env=here, check=False)  # noqa: S603
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.isascii()
+    assert b"4 steps (2001 to 2004)" in ran.stdout
+    features = json.loads(ran.stdout[ran.stdout.index(b"{") :])["features"]
     assert "größe" in {each["feature"] for each in features}
 
 
 def test_families_with_a_dispersion_are_fitted_and_predicted(run):
-    panel = simulate_panel(family="beta-binomial", n_features=2, n_active=2, rows_per_step=60)
+    panel = simulate_panel(family="beta-binomial", n_features=2, n_active=2, rows_per_step=30)
     frame = pd.DataFrame(panel.X, columns=["a", "b"])
     frame["hits"], frame["n"], frame["year"] = panel.y[:, 0], panel.y.sum(axis=1), panel.time
     frame.to_csv("a.csv", index=False)

@@ -22,7 +22,7 @@ from driftglm.solvers import CAVISolver
 from driftglm.solvers.sampling import Sampling, sample
 
 PRIOR = Learned(shares=(1.0,), correlations=(0.8,), n_scales=2, n_directions=0)
-N_ROWS, TRIALS, NODES = 24, 5, 200
+N_ROWS, TRIALS, NODES = 24, 5, 80
 ALPHA, RHO = 0.7, 0.3
 
 

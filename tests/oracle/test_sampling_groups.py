@@ -17,7 +17,7 @@ from driftglm.priors.weights import prior_counts, start_weights
 
 N_STEPS, N_GROUPS, N_ROWS, NOISE = 3, 7, 2, 0.5
 PRIOR = Learned(shares=(0.5, 1.0), correlations=(0.8,), n_scales=1, n_directions=0)
-LOG_VARIANCES = np.linspace(-8.0, 5.5, 40)
+LOG_VARIANCES = np.linspace(-8.0, 5.5, 28)
 CODES = np.repeat(np.arange(N_STEPS), N_GROUPS * N_ROWS)
 GROUP = np.tile(np.repeat(np.arange(N_GROUPS), N_ROWS), N_STEPS)
 
@@ -80,7 +80,7 @@ def test_paths_effects_and_components_are_those_of_the_exact_posterior(seed):
         fit_intercept=False,
         seasonality=None,
         extrapolate="forecast",
-        inference=Sampling(draws=6000, warmup=300),
+        inference=Sampling(draws=3000, warmup=300),
     ).fit(X, y, time=CODES, groups=GROUP)
     fit = model._fits[0]
     means, phi, effects = exact(fit, X, y)

@@ -451,37 +451,38 @@ SCRIPT = """
 import hashlib, os, sys
 import numpy as np
 from driftglm import DriftRegressor
-n_rows, n_features = int(sys.argv[1]), int(sys.argv[2])
-rng = np.random.default_rng(0)
-time = np.repeat(np.arange(4), n_rows // 4)
-X = rng.normal(size=(time.size, n_features))
-y = X[:, 0] * (1 + 0.3 * time) + X[:, 1] + rng.normal(size=time.size)
-jobs = int(os.environ["OMP_NUM_THREADS"])
-model = DriftRegressor(keep_data=True, always_in=[2], n_jobs=jobs).fit(X, y, time=time)
-model.update(X[:50], y[:50], time=np.full(50, 4))
-digest = hashlib.sha256()
-for value in (model.coef_path_, model.coef_std_path_, model.inclusion_probability_,
-              model.intercept_path_, model.objective_history_, model.coef_):
-    digest.update(np.ascontiguousarray(value).tobytes())
-print(digest.hexdigest())
+for size in sys.argv[1:]:
+    n_rows, n_features = map(int, size.split("x"))
+    rng = np.random.default_rng(0)
+    time = np.repeat(np.arange(4), n_rows // 4)
+    X = rng.normal(size=(time.size, n_features))
+    y = X[:, 0] * (1 + 0.3 * time) + X[:, 1] + rng.normal(size=time.size)
+    jobs = int(os.environ["OMP_NUM_THREADS"])
+    model = DriftRegressor(keep_data=True, always_in=[2], n_jobs=jobs).fit(X, y, time=time)
+    model.update(X[:50], y[:50], time=np.full(50, 4))
+    digest = hashlib.sha256()
+    for value in (model.coef_path_, model.coef_std_path_, model.inclusion_probability_,
+                  model.intercept_path_, model.objective_history_, model.coef_):
+        digest.update(np.ascontiguousarray(value).tobytes())
+    print(size, digest.hexdigest())
 """
 
 
-def digest_with_threads(n_threads, n_rows, n_features):
+def digests_with_threads(n_threads, *sizes):
     names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", SCRIPT, str(n_rows), str(n_features)],
+        [sys.executable, "-c", SCRIPT, *sizes],
         env={**os.environ, **dict.fromkeys(names, str(n_threads))},
         capture_output=True,
         text=True,
         check=True,
     )
-    return done.stdout.strip()
+    return dict(line.split() for line in done.stdout.splitlines())
 
 
-# BLAS splits sums over more than 10,000 rows over its threads.
-@pytest.mark.parametrize(("n_rows", "n_features"), [(400, 300), (24_000, 5)])
-def test_the_number_of_threads_changes_no_bit(n_rows, n_features):
-    one = digest_with_threads(1, n_rows, n_features)
-    assert len(one) == hashlib.sha256().digest_size * 2
-    assert digest_with_threads(2, n_rows, n_features) == one
+def test_the_number_of_threads_changes_no_bit():
+    """BLAS splits sums over more than 10,000 rows over its threads."""
+    sizes = "400x300", "24000x5"
+    one = digests_with_threads(1, *sizes)
+    assert [len(one[size]) for size in sizes] == [hashlib.sha256().digest_size * 2] * 2
+    assert digests_with_threads(2, *sizes) == one

@@ -130,6 +130,14 @@ def row_value():
 
 
 @pytest.fixture(scope="session")
+def scoringrules():
+    """An oracle that compiles its functions when it is imported: only its tests shall wait."""
+    import scoringrules
+
+    return scoringrules
+
+
+@pytest.fixture(scope="session")
 def run_python():
     """A function that runs Python in another process."""
 

@@ -228,7 +228,7 @@ def test_a_step_without_any_count_has_a_low_finite_intercept(prior, count_rows):
 def test_no_count_at_all_is_a_small_rate(prior, count_rows):
     X, y, time = count_rows
     with pytest.warns(DataWarning, match="every count is zero"):
-        model = counts(prior=prior).fit(X, 0 * y, time=time)
+        model = counts(prior=prior, max_iter=100).fit(X, 0 * y, time=time)
     assert (model.predict(X, time=time) < 0.1).all()
     assert np.isfinite(model.objective_history_).all()
 

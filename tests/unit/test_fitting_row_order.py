@@ -10,6 +10,9 @@ from numpy.testing import assert_array_equal
 from driftglm import DriftGLM
 from driftglm.fitting import row_order
 
+PASSES = 40
+"""Digits are those of any pass, not of the last alone."""
+
 
 def panel(family, rng, n=40):
     X = np.column_stack([rng.integers(0, 2, n), rng.normal(size=(n, 3))]).astype(np.float64)
@@ -31,11 +34,10 @@ def panel(family, rng, n=40):
 
 def fitted(family, given, **more):
     X, y, time, weights, groups = given
-    most = 1000 if weights is None else 40  # digits are those of any pass, not of the last alone
     more = {"sample_weight": weights, "groups": groups, **more}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return DriftGLM(family=family, max_iter=most).fit(X, y, time=time, **more)
+        return DriftGLM(family=family, max_iter=PASSES).fit(X, y, time=time, **more)
 
 
 def answers(model, X, time):

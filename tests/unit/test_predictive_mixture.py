@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scoringrules
 from scipy import stats
 
 from driftglm.exceptions import DataError
@@ -53,7 +52,7 @@ def test_a_million_draws_agree(name):
     assert abs(away.mean() - apart.mean() - mixture.crps([y])[0]) < error
 
 
-def test_crps_of_normals_agrees_with_scoringrules():
+def test_crps_of_normals_agrees_with_scoringrules(scoringrules):
     rng = np.random.default_rng(1)
     loc, scale = rng.normal(size=(50, 4)), rng.uniform(0.1, 3.0, (50, 4))
     weights = rng.dirichlet(np.ones(4), 50)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scoringrules
 
 from driftglm.exceptions import DataError
 from driftglm.predictive import (
@@ -26,7 +25,7 @@ LOC, SCALE, Y = RNG.normal(size=40), RNG.uniform(0.5, 2.0, 40), 3 * RNG.normal(s
 FORECAST = Normal(LOC, SCALE)
 
 
-def test_scores_agree_with_scoringrules():
+def test_scores_agree_with_scoringrules(scoringrules):
     low, high = FORECAST.interval(0.8).T
     np.testing.assert_allclose(
         interval_score(FORECAST, Y, 0.8), scoringrules.interval_score(Y, low, high, 0.2)
