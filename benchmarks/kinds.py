@@ -33,7 +33,7 @@ effects all drift (stationary, autocorrelation .9 a step). Noise has variance 1.
 `DriftRegressor()` as it comes; *own hyperpriors* has
 `feature_groups={{"words": ..., "macro": ...}}`.
 
-    python benchmarks/kinds.py --write docs/results/kinds.md
+    python benchmarks/kinds.py --first {{first}} --write docs/results/kinds.md
 
 Mean squared error of the step after the last, mean of {{seeds}} seeds; *known* is what it would be
 with the true coefficients of that step.
@@ -141,6 +141,7 @@ def main():
     lines.append(f"\n{minutes:.0f} minutes, {options.jobs} fits at a time ({machine} cores).")
     if options.write:
         top = INTRODUCTION.replace("{seeds}", str(options.seeds))
+        top = top.replace("{first}", str(options.first))
         write_page(options.write, "\n".join([top, *lines]))
 
 
