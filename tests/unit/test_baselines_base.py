@@ -113,7 +113,8 @@ def test_grid_search_over_strengths(baseline_rows, rng):
     [
         LassoAll(),
         RidgeOne(1.0),
-        LassoAll(1.0, family="binomial"),
+        # Before 1.7, scikit-learn names two classes by the first row, and reorders rows.
+        pytest.param(LassoAll(1.0, family="binomial"), marks=pytest.mark.newest),
         RidgeAll(1.0, family="poisson"),
         RidgeTS(1.0, 0.9),
     ],

@@ -125,6 +125,8 @@ def test_length_must_match_and_not_be_zero(time, n_rows):
         fit_axis(time, n_rows)
 
 
+# pandas 2.2 fails an assertion of its own here, without a reason.
+@pytest.mark.newest
 def test_unreadable_dates_are_refused_with_the_reason():
     with pytest.raises(TimeError, match=r"in row 0\) cannot be read: .*multiplier.*to_datetime"):
         fit(np.array([1, 2], dtype="datetime64[25s]"), "Y")

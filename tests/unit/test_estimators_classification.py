@@ -114,6 +114,8 @@ def test_a_pipeline_takes_time_by_the_name_of_the_step(make_class_rows):
     )
 
 
+# Before 1.8, scikit-learn's search hands nothing to the score of a pipeline.
+@pytest.mark.newest
 def test_metadata_routing_works_in_a_grid_search(make_class_rows):
     X, y, time = make_class_rows(2)
     with sklearn.config_context(enable_metadata_routing=True):

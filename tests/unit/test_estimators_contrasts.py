@@ -66,7 +66,8 @@ def test_held_coefficients_are_those_of_the_summary(rows):
     table = model.summary().set_index("feature")
     found = model.contrast({(3, "next"): 1.0})
     assert_allclose(found.estimate, model.coef_path_[-1, 3], rtol=1e-9)
-    assert_allclose([found.lower, found.upper], table.loc["x3", ["lower", "upper"]], rtol=1e-6)
+    ends = table.loc["x3", ["lower", "upper"]].astype(float)
+    assert_allclose([found.lower, found.upper], ends, rtol=1e-6)
 
 
 def test_shared_directions_are_part_of_a_contrast(rng):

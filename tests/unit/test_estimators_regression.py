@@ -124,6 +124,8 @@ def test_metadata_routing_carries_time_into_fit_and_score(panel_rows):
         assert score > timeless + 0.1
 
 
+# Before 1.8, scikit-learn's search hands nothing to the score of a pipeline.
+@pytest.mark.newest
 def test_metadata_routing_works_in_a_grid_search_over_a_pipeline(panel_rows):
     X, y, time = panel_rows
     with sklearn.config_context(enable_metadata_routing=True):

@@ -207,7 +207,8 @@ def test_an_early_interrupt_is_one_line():
         time.sleep(wait)
         job.send_signal(2)
         said = job.communicate(timeout=60)[1]
-        if "driftglm" in said or said.startswith("interrupted"):  # Python itself had started
+        # Until then Python is starting, or looks for the module; on a busy machine that takes long.
+        if "__main__.py" in said or said.startswith("interrupted"):
             assert "Traceback" not in said
 
 

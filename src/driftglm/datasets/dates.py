@@ -7,6 +7,7 @@ user has to. No format is ever chosen row by row.
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import combinations, product
@@ -249,7 +250,10 @@ def _parsed(cells: pd.Series, form: str) -> pd.Series:
             _first_day(cell, form) if fit else None for cell, fit in zip(cells, fits, strict=True)
         ]
         return pd.Series(pd.to_datetime(pd.Series(days, index=cells.index, dtype=object)))
-    return pd.to_datetime(cells.where(fits), errors="coerce", format=form)
+    with warnings.catch_warnings():
+        # Of time zones that differ, by pandas before 3; they are refused.
+        warnings.simplefilter("ignore", FutureWarning)
+        return pd.to_datetime(cells.where(fits), errors="coerce", format=form)
 
 
 def _first_day(cell: str, form: str) -> date | None:
