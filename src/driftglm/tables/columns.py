@@ -17,7 +17,7 @@ from driftglm.datasets.steps import Steps, read_steps
 from driftglm.exceptions import DataError, TimeError
 from driftglm.families import family_named
 from driftglm.registry import FAMILIES
-from driftglm.tables.cells import named_cells, refuse_empty, refuse_spoilt, with_lines
+from driftglm.tables.cells import MOST, named_cells, refuse_empty, refuse_spoilt, with_lines
 from driftglm.tables.reading import Table, as_strings
 
 MOST_CLASSES = 50
@@ -143,8 +143,8 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, str, str]:
     """Values to predict, the family, and why it is that one.
 
     "auto" takes texts, booleans and two-valued numbers for classes and all else for numbers:
-    whether whole numbers are counts, only the user knows. Texts that are numbers but for a
-    few are a mistake, unless the user says "binomial".
+    whether whole numbers are counts, only the user knows. Texts of which half are numbers are a
+    mistake, unless the user says "binomial".
     """
     if family != "auto" and family not in FAMILIES:
         raise DataError(f"family {family!r}; auto, {', '.join(FAMILIES)} are allowed.")
@@ -155,7 +155,7 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, str, str]:
     refuse_empty(table, values, name, cure)
     if family == "auto" and not is_number_column(values):
         cure = "or, if they are classes, say so (--family binomial)."
-        refuse_spoilt(table, values, name, cure)
+        refuse_spoilt(table, values, name, cure, least=MOST)
     chosen, why = (family, "as asked") if family != "auto" else _guess(values)
     if family_named(chosen).target == "classes":
         return _classes(values, name), chosen, why
