@@ -12,9 +12,10 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from driftglm._typing import FloatArray
+from driftglm._warnings import warn
 from driftglm.data.timesteps import Freq
 from driftglm.datasets.steps import Steps, read_steps
-from driftglm.exceptions import DataError, TimeError
+from driftglm.exceptions import DataError, DataWarning, TimeError
 from driftglm.families import family_named
 from driftglm.registry import FAMILIES
 from driftglm.tables.cells import MOST, named_cells, refuse_empty, refuse_spoilt, with_lines
@@ -23,7 +24,7 @@ from driftglm.tables.reading import Table, as_strings
 MOST_CLASSES = 50
 NUMBER = bool | int | float | Decimal | np.number
 LARGEST_WHOLE = int(np.finfo(np.float64).max)
-N_SHOWN = 8
+N_SHOWN, MOST_DIGITS = 8, 15
 
 
 def column(table: Table, name: str, role: str) -> pd.Series:
@@ -134,7 +135,7 @@ def parse_freq(text: str | None) -> Freq:
     """A freq as it is typed: whole numbers are numbers, other things stay as they are."""
     if text is None or not text.strip().isdecimal():
         return text
-    if int(text) < 1:
+    if len(text.strip()) > MOST_DIGITS or int(text) < 1:
         raise DataError(f"freq {text.strip():.20}; a step is 1 or more, or Y, Q, M, W, D of dates.")
     return int(text)
 
@@ -160,7 +161,14 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, str, str]:
     if family_named(chosen).target == "classes":
         return _classes(values, name), chosen, why
     cure = "numbers are needed; for classes use family binomial."
-    return numbers(table, values, name, cure), chosen, why
+    found = numbers(table, values, name, cure)
+    if np.ptp(found) == 0.0 and (found[0] or family_named(chosen).link != "log"):
+        # Counts that are all zero are spoken of by the fit.
+        warn(
+            f"the target {name!r:.60} is {found[0]:g} in every row: nothing can be learned from it.",
+            DataWarning,
+        )
+    return found, chosen, why
 
 
 def _guess(values: pd.Series) -> tuple[str, str]:
