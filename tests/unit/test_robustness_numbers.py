@@ -69,3 +69,32 @@ def test_rows_of_little_weight_are_fitted_where_their_noise_is_given(rng):
     usual = quietly("gaussian", X, y, time, np.full(N_ROWS, 1.0), noise=0.1).predict(X)
     found = quietly("gaussian", X, y, time, np.full(N_ROWS, 1e-6), noise=1e-7).predict(X)
     np.testing.assert_allclose(found, usual, atol=0.1)
+
+
+@pytest.mark.parametrize("weight", [1e2, 1e6, 1e9])
+def test_forecasts_with_groups_lie_where_the_rows_do_however_much_these_weigh(weight):
+    """Effects of groups leave an intercept next to no information, and the score that was left at
+    the end of a fit, over that, sent forecasts to -3e7 where |y| < 7.
+    """
+    for seed in range(2):
+        rng = np.random.default_rng([seed, 7])
+        X, eta, time, groups = panel(rng)
+        y = eta + 0.3 * rng.standard_t(3, size=N_ROWS)
+        weights = weight * rng.uniform(0.5, 2.0, N_ROWS)
+        model = quietly("student", X, y, time, weights, groups=groups)
+        found = model.predict(X, groups=groups)
+        assert np.abs(found).max() < 2.0 * np.abs(y).max()
+
+
+@pytest.mark.parametrize("weight", [1e2, 1e4])
+def test_counts_with_groups_have_means_that_can_be_counts_however_much_rows_weigh(weight):
+    """Whole steps at the end ran away, into an error of the search for a variance, or to 1e-305."""
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 6])
+        X, eta, time, groups = panel(rng)
+        y = rng.poisson(np.exp(eta))
+        weights = weight * rng.uniform(0.5, 2.0, N_ROWS)
+        model = quietly("poisson", X, y, time, weights, groups=groups, extrapolate="forecast")
+        found = model.predict(X, groups=groups)
+        assert found.min() > 1e-5
+        assert found.max() < 100.0 * y.max()
