@@ -98,7 +98,7 @@ def _alone(name: str, share: float, seed: int) -> dict[str, Any]:
         return json.loads(ended.stdout.splitlines()[-1])
     failures = [f"seed {seed}: the process ended with {ended.returncode}"]
     took = time.perf_counter() - began
-    return {"kind": name, "held": {}, "failures": failures, "seconds": took}
+    return {"kind": name, "held": {}, "failures": failures, "seconds": took, "cpu": 0.0}
 
 
 def _one(name: str, share: float, seed: int) -> int:

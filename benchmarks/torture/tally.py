@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ class Tally:
     failures: list[str] = field(default_factory=list)
     began: float = field(default_factory=time.perf_counter)
     took: float | None = None
+    cpu: float | None = None
 
     def hold(self, how: str) -> None:
         """Something held: refused, answered, resumed."""
@@ -37,9 +39,10 @@ class Tally:
         """One row of the table."""
         how = ", ".join(f"{name} {count}" for name, count in self.held.most_common())
         seconds = time.perf_counter() - self.began if self.took is None else self.took
+        processor = used() if self.cpu is None else self.cpu
         held = sum(self.held.values())
         counts = f"{self.tried} | {held} | {len(self.failures)}"
-        return f"| {self.kind} | {counts} | {how} | {seconds:.0f} |"
+        return f"| {self.kind} | {counts} | {how} | {seconds:.0f} | {processor:.0f} |"
 
     @classmethod
     def of(cls, kind: str, parts: list[dict[str, Any]]) -> Tally:
@@ -49,16 +52,23 @@ class Tally:
             whole.held.update(part["held"])
             whole.failures += part["failures"]
         whole.took = sum(part["seconds"] for part in parts)
+        whole.cpu = sum(part.get("cpu", 0.0) for part in parts)
         return whole
 
     def stored(self) -> dict[str, Any]:
         """What a file keeps of it."""
-        held, seconds = dict(self.held), time.perf_counter() - self.began
-        return {"kind": self.kind, "held": held, "failures": self.failures, "seconds": seconds}
+        found = {"kind": self.kind, "held": dict(self.held), "failures": self.failures}
+        return found | {"seconds": time.perf_counter() - self.began, "cpu": used()}
 
     def shown(self) -> list[str]:
         """The first failures."""
         return [f"  {self.kind}: {each}" for each in self.failures[:N_SHOWN]]
 
 
-HEADER = "| kind | tried | held | failed | how | seconds |\n|---|---|---|---|---|---|"
+def used() -> float:
+    """Seconds of processor time of this process and of those it started and saw the end of."""
+    each = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in each)
+
+
+HEADER = "| kind | tried | held | failed | how | seconds | of a core |\n|---|---|---|---|---|---|---|"

@@ -28,7 +28,7 @@ def attack_workers(n_times: int, seed: int) -> Tally:
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with LocalCluster(**settings, silence_logs=50) as cluster, Client(cluster) as client:
         for k in range(n_times):
-            client.wait_for_workers(2, timeout=60)
+            client.wait_for_workers(2, timeout=600)  # a crowded machine takes its time
             killer = threading.Timer(rng.uniform(0.1, 1.5), _kill, [client, int(rng.integers(2))])
             killer.start()
             try:

@@ -236,6 +236,23 @@ def test_a_bad_cell_does_not_make_numbers_a_column_of_levels(run, spoil):
     assert run(*words, "--drop", "size").json["n_features"] < 10
 
 
+@pytest.mark.parametrize("cells", [["1.5", "2.5", "x"], ["1", "2", "x", "y"], ["0", "1", "x"] * 2])
+def test_a_target_of_which_half_is_numbers_is_taken_for_classes_only_if_asked(cells, run):
+    """In a short file one stray letter is a large share; it made every number a class."""
+    frame = pd.DataFrame({"year": 2000, "size": np.arange(len(cells)) % 3, "price": cells})
+    said = fit_frame(run, frame)
+    assert "column 'price' has 'x' in row 2 (line 4)" in said
+    assert "or, if they are classes, say so (--family binomial)" in said
+    ran = run("fit", "bad.csv", *FIT, "--family", "binomial", "--json")
+    assert ran.json["classes"] == sorted(set(cells))
+
+
+def test_measurements_in_a_short_file_are_no_levels(run):
+    frame = pd.DataFrame({"year": 2000, "size": ["1.5", "2.5", "x", "4", "0.1"], "price": range(5)})
+    said = fit_frame(run, frame)
+    assert "column 'size' has 'x' in row 2 (line 4); the other 4 of 5 cells are numbers" in said
+
+
 def test_decimal_commas_are_named(run, rows):
     commas = rows["size"].round(1).astype(str).str.replace(".", ",")
     rows.assign(size=commas).to_csv("sales.csv", index=False)

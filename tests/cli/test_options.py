@@ -9,6 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from driftglm.cli import options as opt
+from driftglm.exceptions import DriftError
+from driftglm.tables.columns import parse_freq
 
 
 class Size(NamedTuple):
@@ -84,3 +86,22 @@ def test_a_query_that_is_not_the_time_is_no_feature(tmp_path):
     (tmp_path / "times").write_text("2001\n2002\n", encoding="utf-8")
     _, spec = opt.TableOptions(time_file=tmp_path / "times").read(path)
     assert (spec.time, spec.drop) == ("time", ("qid",))
+
+
+LONG = "9" * 5000
+"""More digits than Python reads."""
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        (opt.cycle, LONG, "write the steps of a cycle"),
+        (opt.ranks, f"1:{LONG}", "write FIRST:LAST"),
+        (opt.ranks, f"{LONG}:", "write FIRST:LAST"),
+        (parse_freq, LONG, "a step is 1 or more"),
+    ],
+)
+def test_numbers_of_more_digits_than_can_be_read_are_refused(read, text, said, capsys):
+    with pytest.raises((typer.Exit, DriftError)) as refused:
+        read(text)
+    assert said in capsys.readouterr().err + str(refused.value)

@@ -34,3 +34,16 @@ def test_a_number_must_be_finite_and_may_be_missing():
 def test_files_that_are_no_tables_are_named(tmp_path):
     with pytest.raises(DataError, match=r"a.docx is no table that can be read"):
         read_table(tmp_path / "a.docx")
+
+
+def test_halves_of_letters_are_replaced_and_whole_ones_are_read(tmp_path):
+    """As texts have that were cut to a length; no file could hold them."""
+    (tmp_path / "a.jsonl").write_text('{"a": "x\\ud83d", "\\udc00": "\\ud83d\\ude00"}\n')
+    frame = read_table(tmp_path / "a.jsonl")
+    assert frame.loc[0].to_dict() == {"a": "x\ufffd", "\ufffd": "\U0001f600"}
+
+
+def test_a_name_that_stands_for_two_values_is_refused(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n')
+    with pytest.raises(DataError, match=r"a.jsonl, line 2: .*'a' is named twice"):
+        read_table(tmp_path / "a.jsonl")

@@ -6,7 +6,7 @@ import pytest
 
 from driftglm.exceptions import DataError
 from driftglm.tables import Table
-from driftglm.tables.cells import NEARLY_ALL, refuse_spoilt, spoilt
+from driftglm.tables.cells import MOST, NEARLY_ALL, refuse_spoilt, spoilt
 
 
 def column(n_numbers, *others):
@@ -32,11 +32,20 @@ def test_other_columns_are_left_alone(cells):
     assert spoilt(pd.Series(cells, dtype=object)) is None
 
 
-def test_the_share_decides():
+@pytest.mark.parametrize("least", [NEARLY_ALL, MOST])
+def test_the_share_decides_where_numbers_occur_again_and_again(least):
     n_words = 10
-    n_numbers = round(n_words * NEARLY_ALL / (1 - NEARLY_ALL))
-    assert spoilt(column(n_numbers, *["x"] * n_words)) is not None
-    assert spoilt(column(n_numbers - 1, *["x"] * n_words)) is None
+    n_numbers = round(n_words * least / (1 - least))
+    codes = [str(k % 3) for k in range(n_numbers)]
+    assert spoilt(pd.Series([*codes, *["x"] * n_words]), least) is not None
+    assert spoilt(pd.Series([*codes[1:], *["x"] * n_words]), least) is None
+
+
+def test_where_more_than_half_of_the_cells_are_different_numbers_the_rest_are_mistakes():
+    """As in short files: eight measurements, one of them a word, are no eight levels."""
+    assert spoilt(column(7, "x")).nonzero()[0].tolist() == [7]
+    assert spoilt(column(11, *["x"] * 10)).sum() == 10
+    assert spoilt(column(10, *["x"] * 10)) is None
 
 
 def test_words_for_missing_numbers_count_on_neither_side():

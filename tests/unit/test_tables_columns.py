@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from driftglm.exceptions import DataWarning
 from driftglm.tables import Table
 from driftglm.tables.columns import near, target
 
@@ -27,3 +28,10 @@ def test_the_family_is_guessed_and_the_reason_given(values, family, why):
 def test_near_names_are_found_whatever_their_case():
     assert near("PRICE", ["size", "Price"]) == "did you mean 'Price'?"
     assert near("zzz", ["a", "b"]) == "its columns are 'a', 'b'."
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_a_target_of_one_value_is_spoken_of(family):
+    table = Table(pd.DataFrame({"y": [3, 3, 3]}))
+    with pytest.warns(DataWarning, match="the target 'y' is 3 in every row: nothing can be learned"):
+        target(table, "y", family)

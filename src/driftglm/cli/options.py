@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from driftglm.tables import Table, TableSpec
 
 Fitted = TypeVar("Fitted")
-LEAST_CYCLE = 2
+LEAST_CYCLE, MOST_DIGITS = 2, 15
 
 
 def _registered(homes: dict[str, str], *more: str) -> dict[str, Any]:
@@ -159,9 +159,14 @@ def cycle(text: str) -> Seasonality:
         return "auto"
     if said == "none":
         return None
-    if not (said.isascii() and said.isdecimal()) or int(said) < LEAST_CYCLE:
+    if not _is_whole(said) or int(said) < LEAST_CYCLE:
         fail(f"--seasonality {text!r:.40}; write the steps of a cycle, 2 or more, auto or none.")
     return int(said)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text is a whole number; Python reads none of more than 4300 digits."""
+    return text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS
 
 
 def inference(draws: int) -> Any:
@@ -189,7 +194,7 @@ def ranks(text: str | None) -> tuple[int, int | None] | None:
     if text is None:
         return None
     first, mark, last = (part.strip() for part in text.partition(":"))
-    if not mark or not first.isdecimal() or not (last.isdecimal() or last == ""):
+    if not mark or not _is_whole(first) or not (_is_whole(last) or last == ""):
         fail(f"--vocabulary {text!r:.40}; write FIRST:LAST, such as 101:10101 or 1:.")
     return int(first), int(last) if last else None
 

@@ -10,8 +10,9 @@ import pandas as pd
 from driftglm._typing import BoolArray, FloatArray, VectorLike
 from driftglm.exceptions import DataError
 
-SMALLEST, LARGEST = 1e-100, 1e100
-"""Squares and sums of squares of such numbers neither vanish nor overflow."""
+SMALLEST, LARGEST = 1e-60, 1e60
+"""Ratios of such numbers, a target over a column, can be squared and added up, and squares of a
+target be multiplied: nothing vanishes or overflows."""
 DIGITS = 15
 """What a number holds: beside one 10**15 times as large another is lost in rounding errors."""
 
@@ -47,7 +48,7 @@ def log_exposure(exposure: VectorLike, n_rows: int) -> FloatArray:
 
 
 def check_numbers(y: np.ndarray) -> None:
-    """Raise a DataError unless y holds numbers that can be squared; text is not enough."""
+    """Raise a DataError unless y holds numbers that can be multiplied; text is not enough."""
     if y.dtype.kind not in "fiub":
         raise DataError(
             f"y holds {type(first := y.flat[0]).__name__} values such as {first.item()!r}; pass "
@@ -58,7 +59,7 @@ def check_numbers(y: np.ndarray) -> None:
     if size > LARGEST or 0 < size < SMALLEST:
         raise DataError(
             f"y has values of size {size:.3g}; sizes from {SMALLEST:g} to {LARGEST:g} can be "
-            "squared. Change its unit."
+            "fitted. Change its unit."
         )
 
 

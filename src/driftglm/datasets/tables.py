@@ -157,7 +157,9 @@ def json_rows(path: Path, *, flat: bool = False) -> Iterator[dict[str, Any]]:
 
 def _json_object(line: str, place: str, *, flat: bool) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_once)
+        if "\\ud" in line.lower():
+            row = json.loads(_whole_letters(json.dumps(row, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: this is no JSON ({error}); one object a line.") from error
     if not isinstance(row, dict):
@@ -165,6 +167,21 @@ def _json_object(line: str, place: str, *, flat: bool) -> dict[str, Any]:
     if flat and any(isinstance(value, list | dict) for value in row.values()):
         raise DataError(f"{place}: one flat object {{...}} a line is allowed.")
     return row
+
+
+def _whole_letters(text: str) -> str:
+    """A text without halves of letters, as texts cut to a length have; no file could hold them."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of which no name stands for two values: one would be lost without a word."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r:.40} is named twice")
+    return found
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

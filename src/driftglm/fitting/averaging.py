@@ -162,7 +162,8 @@ def with_history(
     fits = {each.name: each for each in known if _has_weight(history, each.name)}
     covered = known[0].n_timesteps if known else 0
     found = _FoundDirections(rows, cast("Learned", averaging.settings.prior))
-    origins = _origins(rows, max(covered, averaging.cycle))
+    noise_given = averaging.settings.given_noise is not None
+    origins = _origins(rows, max(covered, averaging.cycle), noise_given=noise_given)
     shown = Origins(_works(rows, origins)) if averaging.settings.verbose else None
     for n_done, code in enumerate(origins):
         if ((rows.codes >= covered) & (rows.codes < code)).any():
@@ -215,13 +216,14 @@ class _FoundDirections:
         return self.last
 
 
-def _origins(rows: Rows, first: int) -> IntArray:
+def _origins(rows: Rows, first: int, *, noise_given: bool) -> IntArray:
     """Steps to be predicted from those before them, the last ones of those from `first` on.
 
-    Rows that weigh less than one row together predict nothing, as they could not be fitted.
+    Rows that weigh less than one row together predict nothing, as they could not be fitted; see
+    `check_enough`.
     """
     possible = np.unique(rows.codes)[LEAST_BEFORE:]
-    if not rows.family.quadratic and possible.size:
+    if possible.size and not (rows.family.quadratic and noise_given):
         before = np.cumsum(np.bincount(rows.codes, rows.weights))[possible - 1]
         possible = possible[before >= LEAST_WEIGHT]
     return possible[possible >= first][-MOST_ORIGINS:]

@@ -25,7 +25,7 @@ def check_ranges(low: FloatArray, high: FloatArray, names: Names, *, intercept: 
         raise DataError(
             f"{int(extreme.sum())} of {size.size} columns ({_listed(extreme, names)}) have values "
             f"of size {size[extreme][0]:.3g}; sizes from {SMALLEST:g} to {LARGEST:g} can be "
-            "squared. Change their unit."
+            "fitted. Change their unit."
         )
     zero = (low == 0) & (high == 0)
     constant = (low == high) & ~zero

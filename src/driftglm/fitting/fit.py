@@ -27,7 +27,7 @@ from driftglm.fitting.history import History
 from driftglm.fitting.identity import ColumnNotes
 from driftglm.fitting.outcome import Outcome
 from driftglm.fitting.progress import AVERAGING
-from driftglm.fitting.reading import Given, Reading, Vectors, read_vectors
+from driftglm.fitting.reading import Given, Reading, Vectors, check_enough, read_vectors
 from driftglm.fitting.row_order import as_given, in_own_order, may_be_sorted
 from driftglm.fitting.rows import Rows, rows_in_memory
 from driftglm.fitting.sampling_checks import check_sampling
@@ -165,6 +165,8 @@ def _ordered(rows: Rows, plan: Plan, file: Checkpoint | None) -> tuple[Rows, Int
 
 def _fitted(rows: Rows, vectors: Vectors, plan: Plan, before: Fitted | None = None) -> Fitted:
     _check_noise(vectors.family, plan.settings)
+    noise_given = plan.settings.given_noise is not None
+    check_enough(rows.weights, vectors.family, noise_given=noise_given)
     check_sampling(rows, vectors.family, plan.settings)
     path = plan.workers.checkpoint
     file = None if path is None else Checkpoint.at(path, _fingerprint(rows, plan))

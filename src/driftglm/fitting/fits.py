@@ -71,6 +71,10 @@ class InterceptFit:
         h, b = np.zeros((2, *state.intercept_mean.shape))
         for j in range(len(h)):
             h[j], b[j], _ = intercept_information(problem, state, j, *rates)
+            if problem.row_groups is not None and state.intercept_h[j].any():
+                # Effects of groups leave a small part of the information, and what is left of the
+                # score is large beside it: what the mean was found from is what goes with it.
+                h[j], b[j] = state.intercept_h[j], state.intercept_b[j]
         posterior = state.intercept_mean, state.intercept_variance, state.intercept_dynamics
         some = problem.intercepts
         offset = state.intercept_offset

@@ -21,7 +21,7 @@ from driftglm.exceptions import DataError, DataWarning
 from driftglm.families import Family, family_named
 
 TWO = 2
-LEAST_WEIGHT = 1.0 - 1e-9
+LEAST_WEIGHT, MOST_WEIGHT = 1.0 - 1e-9, 1e18
 """Of all rows together; weights that add up to one may do so up to rounding only."""
 UNEVEN = 1e9
 """Weights of one fit that differ by more than this factor are worth a warning."""
@@ -230,17 +230,28 @@ def _informed(weights: FloatArray, empty: BoolArray) -> FloatArray:
     return check_weights(np.where(empty, 0.0, weights), weights.size)
 
 
-def check_enough(weights: FloatArray, family: Family) -> None:
-    """Raise DataError if rows weigh less than one row together; normal errors can do with less.
+def check_enough(weights: FloatArray, family: Family, *, noise_given: bool = True) -> None:
+    """Raise DataError if rows weigh less than one row together, or more than could be counted.
 
-    Elsewhere next to nothing holds eta, and its logarithm or logit goes anywhere.
+    With next to nothing eta, its logarithm or logit goes anywhere; of normal errors nothing is
+    learned, unless the user gave the noise: what counts then is weights over noise.
     """
+    if family.quadratic and noise_given:
+        return
     total = float(weights.sum())
-    if not family.quadratic and total < LEAST_WEIGHT:
+    cure = (
+        "A row of weight 2 counts as two rows: multiply the weights so that they add up to the "
+        "number of rows they stand for."
+    )
+    if total < LEAST_WEIGHT:
         raise DataError(
             f"the sample weights add up to {total:.3g}, less than one row, from which family "
-            f"{family.name!r} can learn nothing. A row of weight 2 counts as two rows: multiply "
-            "the weights so that they add up to the number of rows they stand for."
+            f"{family.name!r} can learn nothing. {cure}"
+        )
+    if total > MOST_WEIGHT:
+        raise DataError(
+            f"the sample weights add up to {total:.3g}, more rows than numbers can tell from "
+            f"infinitely many. {cure}"
         )
 
 

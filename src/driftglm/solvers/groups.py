@@ -129,7 +129,7 @@ def best_variances(
     """
     best, value = current.copy(), log_evidence(groups, information, linear, current)
     kinds = [j for j, wanted in enumerate((groups.constant, groups.anew)) if wanted]
-    if not information.any():
+    if not information.any() or not np.isfinite(value):
         return best
     top = float(groups.by_group(information).max())
     for j in kinds:

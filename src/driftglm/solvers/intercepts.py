@@ -157,8 +157,10 @@ def _each_intercept(
     for j, column in enumerate(problem.intercepts.columns):
         before = state.intercept_mean[j].copy()
         known = intercept_information(problem, state, j, score, curvature, damping)
-        h, b, _ = known
-        state.intercept_h[j], state.intercept_b[j] = h, b
+        h, b, offset = known
+        # The same point with the information of a whole step: `offset` is kept as it is elsewhere.
+        whole = damping if offset > 0.0 else 1.0
+        state.intercept_h[j], state.intercept_b[j] = whole * h, whole * b
         yield j, *known
         score -= curvature * column * problem.design.to_rows(state.intercept_mean[j] - before)
 

@@ -43,6 +43,8 @@ N_GROUP_STEPS = 5
 """Steps for the effects of groups alone, at most, where their model is no bound."""
 MOST_LOST = 0.01
 """Nats a row by which whole steps may lower the bound that a small one reaches."""
+NOWHERE = 1.0
+"""The same of the small one: it says little, but not that much less."""
 N_LAST, STANDS = 20, 0.01
 """Whole steps at the end, at most, and the move of eta that ends them."""
 N_WHOLE = 4
@@ -130,6 +132,8 @@ class PathWork(RowWork):
         for _ in range(N_LAST):
             before = self.state.eta.copy()
             self._update(features)
+            if not np.isfinite(self.problem.value(self.state)):
+                break  # they run away
             self.set_groups()
             features = self.live(features)
             if np.abs(self.state.eta - before).max(initial=0.0) < STANDS:
@@ -239,11 +243,13 @@ class PathWork(RowWork):
         whole steps alone; after a small one they would seem to be zero, and stay so.
         """
         bound, damping = self.problem, 1.0 if self.problem.family.bounded else CREEP
-        before = self.state.copy()
+        before, value = self.state.copy(), bound.value(self.state)
         self.damping = damping
         self._update(order)
         if not bound.family.bounded:
             crept, reached = self.state.copy(), bound.value(self.state)
+            if not reached > value - NOWHERE * bound.n_rows:
+                crept, reached = before.copy(), value
             self.restart(before)
             for _ in range(N_WHOLE):
                 self.damping = 1.0

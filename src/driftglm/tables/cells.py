@@ -20,6 +20,9 @@ NEARLY_ALL = 0.9
 """A column of texts of which at least this share would be numbers is a column of numbers with
 mistakes in it, unless the user says that it is categorical. Decimal commas and marks between
 thousands count as numbers here, as a person would read them; they are mistakes all the same."""
+MOST = 0.5
+"""The share that is enough where levels are unlikely: in a target, which would become classes, and
+where the numbers differ from each other, as measurements do and codes do not."""
 _MARKED = r"[+-]?(\d+,\d+|\d{1,3}([,.' \u2019\u00a0\u202f]\d{3})+([.,]\d+)?)"
 ROW = re.compile(r"\brow (\d+)\b(?! \(line)")
 N_NAMED = 3
@@ -34,7 +37,8 @@ def spoilt(values: pd.Series, least: float = NEARLY_ALL) -> BoolArray | None:
     values
         The column. Words for a missing number, such as NA, are counted on neither side.
     least
-        Share of the other cells that must be numbers, or nearly so.
+        Share of the other cells that must be numbers, or nearly so; of numbers that all differ
+        more than half is enough.
     """
     gaps = values.isna().to_numpy(dtype=np.bool_)
     texts = [str(value).strip() for value in values.tolist()]
@@ -43,7 +47,10 @@ def spoilt(values: pd.Series, least: float = NEARLY_ALL) -> BoolArray | None:
     is_number = pd.to_numeric(cells, errors="coerce").notna()
     looks_so = is_number | cells.str.fullmatch(_MARKED).eq(other=True)
     bad = given & ~is_number
-    if not bad.any() or looks_so[given].mean() < least:
+    if not bad.any():
+        return None
+    different = cells[looks_so].nunique() > MOST * given.sum()
+    if looks_so[given].mean() < least and not different:
         return None
     return bad.to_numpy(dtype=np.bool_)
 

@@ -12,18 +12,19 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from driftglm._typing import FloatArray
+from driftglm._warnings import warn
 from driftglm.data.timesteps import Freq
 from driftglm.datasets.steps import Steps, read_steps
-from driftglm.exceptions import DataError, TimeError
+from driftglm.exceptions import DataError, DataWarning, TimeError
 from driftglm.families import family_named
 from driftglm.registry import FAMILIES
-from driftglm.tables.cells import named_cells, refuse_empty, refuse_spoilt, with_lines
+from driftglm.tables.cells import MOST, named_cells, refuse_empty, refuse_spoilt, with_lines
 from driftglm.tables.reading import Table, as_strings
 
 MOST_CLASSES = 50
 NUMBER = bool | int | float | Decimal | np.number
 LARGEST_WHOLE = int(np.finfo(np.float64).max)
-N_SHOWN = 8
+N_SHOWN, MOST_DIGITS = 8, 15
 
 
 def column(table: Table, name: str, role: str) -> pd.Series:
@@ -134,7 +135,7 @@ def parse_freq(text: str | None) -> Freq:
     """A freq as it is typed: whole numbers are numbers, other things stay as they are."""
     if text is None or not text.strip().isdecimal():
         return text
-    if int(text) < 1:
+    if len(text.strip()) > MOST_DIGITS or int(text) < 1:
         raise DataError(f"freq {text.strip():.20}; a step is 1 or more, or Y, Q, M, W, D of dates.")
     return int(text)
 
@@ -143,8 +144,8 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, str, str]:
     """Values to predict, the family, and why it is that one.
 
     "auto" takes texts, booleans and two-valued numbers for classes and all else for numbers:
-    whether whole numbers are counts, only the user knows. Texts that are numbers but for a
-    few are a mistake, unless the user says "binomial".
+    whether whole numbers are counts, only the user knows. Texts of which half are numbers are a
+    mistake, unless the user says "binomial".
     """
     if family != "auto" and family not in FAMILIES:
         raise DataError(f"family {family!r}; auto, {', '.join(FAMILIES)} are allowed.")
@@ -155,12 +156,19 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, str, str]:
     refuse_empty(table, values, name, cure)
     if family == "auto" and not is_number_column(values):
         cure = "or, if they are classes, say so (--family binomial)."
-        refuse_spoilt(table, values, name, cure)
+        refuse_spoilt(table, values, name, cure, least=MOST)
     chosen, why = (family, "as asked") if family != "auto" else _guess(values)
     if family_named(chosen).target == "classes":
         return _classes(values, name), chosen, why
     cure = "numbers are needed; for classes use family binomial."
-    return numbers(table, values, name, cure), chosen, why
+    found = numbers(table, values, name, cure)
+    if np.ptp(found) == 0.0 and (found[0] or family_named(chosen).link != "log"):
+        # Counts that are all zero are spoken of by the fit.
+        warn(
+            f"the target {name!r:.60} is {found[0]:g} in every row: nothing can be learned from it.",
+            DataWarning,
+        )
+    return found, chosen, why
 
 
 def _guess(values: pd.Series) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from driftglm.data.kinds import is_pattern, matching
 from driftglm.data.timesteps import Freq
 from driftglm.exceptions import DataError, DataWarning
 from driftglm.tables.cells import (
+    MOST,
     NEARLY_ALL,
     refuse_dates,
     refuse_empty,
@@ -38,7 +39,6 @@ USUAL_RARE = 10
 """Rows below which a level is rare where a column has very many levels."""
 LARGE = (101, 10101)  # the ranks used of a large vocabulary
 MANY_LEVELS = 100
-MOST = 0.5
 ROLES = ("target", "time", "text", "weights", "exposure", "trials", "groups")
 MOST_DENSE = 300
 DENSE_NUMBERS, FULL = 5_000_000, 0.3
