@@ -1,5 +1,7 @@
 """Tables as frames; errors name the file and the line."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -34,3 +36,12 @@ def test_a_number_must_be_finite_and_may_be_missing():
 def test_files_that_are_no_tables_are_named(tmp_path):
     with pytest.raises(DataError, match=r"a.docx is no table that can be read"):
         read_table(tmp_path / "a.docx")
+
+
+def test_a_whole_number_beyond_all_floats_stays_one(tmp_path):
+    rows = [{"x": 10**400 if k == 1 else k, "y": k, "z": f"{k}"} for k in range(3)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    frame = read_table(tmp_path / "a.jsonl")
+    assert frame["x"].tolist() == [0, 10**400, 2]
+    assert frame["y"].dtype == np.int64
+    assert frame["z"].tolist() == ["0", "1", "2"]
