@@ -195,14 +195,16 @@ def dense_elbo(bound, data, posterior):
 
 
 def prior_of_weights(bound, posterior):
-    """Three nonzero features, half of them constant where components may drift, and three zeros."""
+    """Three nonzero features, two of them constant where components may drift, and three zeros."""
     total = 0.0
     components = posterior.components
     for g, static in enumerate((False, True)[: bound.n_groups]):
         constant = components.is_static & ~components.is_zero
         kinds = [constant] if static else [constant, ~components.is_static]
-        means = [posterior.log_pi[g, kind].mean() for kind in kinds if kind.any()]
-        total += bound.prior.prior_count * np.mean(means)
+        pairs = [(kind, n) for kind, n in zip(kinds, (2, 1), strict=False) if kind.any()]
+        found = [(posterior.log_pi[g, kind].mean(), n) for kind, n in pairs]
+        means, counts = zip(*found, strict=True)
+        total += bound.prior.prior_count * np.average(means, weights=counts)
         total += bound.prior.prior_count * posterior.log_pi[g, components.is_zero].sum()
     return total
 

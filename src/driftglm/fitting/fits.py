@@ -16,10 +16,10 @@ from scipy.special import erf
 
 from driftglm._typing import BoolArray, FloatArray, IntArray
 from driftglm.fitting.coefficients import Columns, ColumnSizes, SharedFit, Step
+from driftglm.fitting.influence import influence_of
 from driftglm.fitting.joint_fit import JointFit
 from driftglm.fitting.kinds import KindsFit
 from driftglm.objective import Bound, Objective, Posterior, Problem, State
-from driftglm.priors.left_out import moved_without_steps
 from driftglm.priors.mixture import Components
 from driftglm.priors.offset import last_step_inplace, measured
 from driftglm.priors.seasons import SeasonalComponents, steps_inplace
@@ -436,19 +436,3 @@ class PosteriorFit(Fit):
         shared = np.einsum("ti,ir->tr", gap[:, ~self.columns.always_in], self.shared.root)
         moved = mean, np.einsum("ti,ti->t", gap**2, variance) + (shared**2).sum(axis=1)
         return self.intercepts.averaged_ahead(n_steps, moved)
-
-
-def influence_of(
-    components: Components, phi: FloatArray, h: FloatArray, b: FloatArray, offset: FloatArray
-) -> FloatArray:
-    """See `PosteriorFit.influence`; of paths with these curvatures and linear terms."""
-    included = np.flatnonzero(phi[:, components.is_zero].sum(axis=1) < 0.5)  # noqa: PLR2004
-    tables = components.extended(1).tables()
-    h, b, phi = h[included], b[included], phi[included]
-    offset = offset[included] if offset.size else offset
-    now = np.empty((included.size, 2))
-    last_step_inplace(h, b, offset, phi, tables, now)
-    found = moved_without_steps(h, b, offset, phi, tables)
-    # A column of zeros has no variance, and does not move.
-    changes = np.abs(found) / np.sqrt(now[:, 1:] + 1e-300)
-    return np.asarray(changes.max(axis=0, initial=0.0))

@@ -14,8 +14,9 @@ from driftglm.design import ColumnDesign, Design
 from driftglm.design.directions import direction_count
 from driftglm.design.scores import ArrayScores, RepeatedScores, Scores, scores_of
 from driftglm.exceptions import DataError
-from driftglm.fitting.fits import PosteriorFit, influence_of
+from driftglm.fitting.fits import PosteriorFit
 from driftglm.fitting.group_effects import DrawnEffects, GroupFit
+from driftglm.fitting.influence import influence_of
 from driftglm.fitting.joint import joint_posterior
 from driftglm.fitting.kinds import KindsFit
 from driftglm.fitting.outcome import Forecaster, Outcome

@@ -232,6 +232,8 @@ def along(gram: FloatArray, left: Values, right: Values | None = None) -> FloatA
     Without `right` it is `left`.
     """
     (one, first), (other, second) = left, left if right is None else right
+    # One layout of arrays: of another the kernel would be compiled once more.
+    gram, one, other, first, second = map(np.ascontiguousarray, (gram, one, other, first, second))
     starts = np.searchsorted(second, np.arange(gram.shape[1] + 1))
     out = np.zeros((first.size, second.size))
     along_inplace(gram, (one, first), (other, starts), right is None, out)

@@ -61,7 +61,7 @@ class Coordinates:
     def data(self) -> Data:
         """For kernels."""
         first = self.gram, self.linear, self.starts
-        return (*first, self.variances, self.moving, self.log_prior)
+        return (*first, self.variances, self.moving, np.ascontiguousarray(self.log_prior))
 
     def take(self, which: IntArray) -> Coordinates:
         """Some of the paths, the others being zero."""
@@ -95,7 +95,8 @@ class Coordinates:
             left = own - np.diag(1.0 / wide[mine])
             phi = np.empty(self.log_prior.shape[1])
             with_path = left, own @ mean[mine], self.variances, self.moving[mine]
-            weigh_inplace(with_path, self.log_prior[i], phi, np.empty(mine.stop - mine.start))
+            log_prior = np.ascontiguousarray(self.log_prior[i])
+            weigh_inplace(with_path, log_prior, phi, np.empty(mine.stop - mine.start))
             out[i] = phi[0] < 1.0 / (1.0 + np.exp(log_odds))
             alone = self.gram[mine.start, mine.start]
             out[i] |= left[0, 0] >= (1.0 - apart) * alone
