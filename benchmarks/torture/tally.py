@@ -71,4 +71,6 @@ def used() -> float:
     return sum(one.ru_utime + one.ru_stime for one in each)
 
 
-HEADER = "| kind | tried | held | failed | how | seconds | of a core |\n|---|---|---|---|---|---|---|"
+HEADER = (
+    "| kind | tried | held | failed | how | seconds | of a core |\n|---|---|---|---|---|---|---|"
+)

@@ -1,5 +1,7 @@
 """Tables as frames; errors name the file and the line."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,3 +49,12 @@ def test_a_name_that_stands_for_two_values_is_refused(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n')
     with pytest.raises(DataError, match=r"a.jsonl, line 2: .*'a' is named twice"):
         read_table(tmp_path / "a.jsonl")
+
+
+def test_a_whole_number_beyond_all_floats_stays_one(tmp_path):
+    rows = [{"x": 10**400 if k == 1 else k, "y": k, "z": f"{k}"} for k in range(3)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    frame = read_table(tmp_path / "a.jsonl")
+    assert frame["x"].tolist() == [0, 10**400, 2]
+    assert frame["y"].dtype == np.int64
+    assert frame["z"].tolist() == ["0", "1", "2"]

@@ -179,6 +179,8 @@ def _labels(axis: TimeAxis) -> Labels:
     else:
         steps = np.arange(axis.n_timesteps, dtype=np.int64)
         labels = axis.start + steps * _integer_freq(axis.freq)
+        if labels.dtype != np.int64:  # objects, of whole numbers that numpy 1 has no type for
+            raise ValueError(f"start={axis.start}")
     labels.setflags(write=False)
     return labels
 

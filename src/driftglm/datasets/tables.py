@@ -46,7 +46,23 @@ def read_table(path: Path, as_text: Collection[str] = ()) -> pd.DataFrame:
     _require_file(path)
     if kind == ".csv":
         return _read_csv(path, as_text)
-    return _read_parquet(path) if kind == ".parquet" else pd.DataFrame(list(json_rows(path)))
+    return _read_parquet(path) if kind == ".parquet" else _frame(list(json_rows(path)))
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Frame of the rows; a whole number beyond all floats stays one, whatever pandas thinks."""
+    try:
+        return pd.DataFrame(rows)
+    except OverflowError:  # before pandas 3
+        cells = pd.DataFrame(rows, dtype=object)
+        return pd.DataFrame({name: _inferred(cells[name]) for name in cells})
+
+
+def _inferred(column: pd.Series) -> pd.Series:
+    try:
+        return column.infer_objects()
+    except OverflowError:
+        return column
 
 
 def ending(path: Path) -> str:

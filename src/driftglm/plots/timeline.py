@@ -80,7 +80,9 @@ def _calendar_ticks(labels: Sequence[pd.Period], width: float) -> tuple[list[int
 def _part_name(label: pd.Period, per_year: int, *, yearly: bool) -> str:
     if yearly:
         return str(label.year)
-    return f"{label.year}Q{label.quarter}" if per_year == PER_YEAR["Q"] else f"{label:%Y-%m}"
+    if per_year == PER_YEAR["Q"]:
+        return f"{label.year}Q{label.quarter}"
+    return label.strftime("%Y-%m")
 
 
 def _unit(label: pd.Period) -> str:
