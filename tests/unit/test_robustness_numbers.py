@@ -43,7 +43,7 @@ def test_sizes_whose_products_vanish_or_overflow_are_refused(size, rng):
     """With 1e-80 predictions were another model's, a twentieth of a deviation off."""
     X, eta, time, _ = panel(rng)
     for rows in ((X, size * eta, time), (size * X, eta, time)):
-        with pytest.raises(DataError, match="sizes from 1e-60 to 1e.60 can be fitted"):
+        with pytest.raises(DataError, match=r"sizes from 1e-60 to 1e.60 can be fitted"):
             quietly("gaussian", *rows)
 
 
@@ -51,7 +51,7 @@ def test_sizes_whose_products_vanish_or_overflow_are_refused(size, rng):
 def test_normal_errors_learn_nothing_from_less_than_one_row_and_say_so(settings, rng):
     """They did without a word; what is always in, or groups, ended in an error or in nowhere."""
     X, eta, time, _ = panel(rng)
-    with pytest.raises(DataError, match="less than one row, .* 'gaussian' can learn nothing"):
+    with pytest.raises(DataError, match=r"less than one row, .* 'gaussian' can learn nothing"):
         quietly("gaussian", X, eta, time, np.full(N_ROWS, 1e-6), **settings)
 
 

@@ -165,7 +165,7 @@ def target(table: Table, name: str, family: str) -> tuple[np.ndarray, str, str]:
     if np.ptp(found) == 0.0 and (found[0] or family_named(chosen).link != "log"):
         # Counts that are all zero are spoken of by the fit.
         warn(
-            f"the target {name!r:.60} is {found[0]:g} in every row: nothing can be learned from it.",
+            f"the target {name!r:.60} is {found[0]:g} in every row: it teaches nothing.",
             DataWarning,
         )
     return found, chosen, why
