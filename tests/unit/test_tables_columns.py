@@ -33,7 +33,5 @@ def test_near_names_are_found_whatever_their_case():
 @pytest.mark.parametrize("family", ["gaussian", "poisson"])
 def test_a_target_of_one_value_is_spoken_of(family):
     table = Table(pd.DataFrame({"y": [3, 3, 3]}))
-    with pytest.warns(
-        DataWarning, match="the target 'y' is 3 in every row: it teaches nothing"
-    ):
+    with pytest.warns(DataWarning, match="the target 'y' is 3 in every row: it teaches nothing"):
         target(table, "y", family)
